@@ -187,8 +187,8 @@ AdaptationValue = str | int | float | bool | None
 class Adaptation:
     """What is asked otherwise of a model from now on, since its endpoint refused it as it was.
 
-    `model` is the model's name in the configuration, `parameter` what was refused: a field of the request, or `api`,
-    `stream` or `role` (that of instructions). `value` is the one value that was refused, None for any. `change` says
+    `model` is the model's name in the configuration, `parameter` what was refused: a field of the request, `api` or
+    `stream`. `value` is the one value that was refused, None for any. `change` says
     what is done: `dropped`, `renamed` to the field `to`, or `replaced` by the value `to`.
     """
 

@@ -74,7 +74,7 @@ class SearchConfig(Section):
 _HEADER = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch
 _EFFORT = re.compile("[a-z]{1,20}").fullmatch
 _OWN_FIELDS = frozenset(
-    ("model", "messages", "input", "stream", "temperature", "top_p", "max_tokens", "reasoning_effort", "api", "role")
+    ("model", "messages", "input", "stream", "temperature", "top_p", "max_tokens", "reasoning_effort", "api")
 )
 
 

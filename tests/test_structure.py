@@ -24,6 +24,7 @@ FLOORS = {
 
 # Each third-party package has one importer, or these.
 IMPORTERS = {
+    "openai": {"evolve.propose.attempt", "evolve.propose.reply"},
     "pydantic": {
         "evaluator.input_files",
         "evaluator.task_yaml",

@@ -16,7 +16,6 @@ from typing import Any, Self, cast
 from evaluator.evaluation import Evaluation
 from evaluator.objective import SCORE_ITSELF
 from evaluator.untrusted import block, one_line
-from evolve.archive import refs
 from evolve.archive.disk import sync_folder, using
 from evolve.archive.events import (
     AnsweredEvent,
@@ -63,8 +62,8 @@ from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKe
 from evolve.errors import ArchiveError
 
 _CHUNK = 1024 * 1024
-_TAGS_AT_END = 16
-"""So many tags with a file of their own are packed when a session ends."""
+_BEHIND = 256
+"""Refs may be so many events behind the journal, or a fourth of the programs: each time, all of them are written."""
 
 
 class Archive:
@@ -122,7 +121,8 @@ class Archive:
         self._open = True
         try:
             self._objects.take_over()
-            self._refs.repair(self.reader.wanted_refs())
+            self._refs.sweep()
+            self._follow()
             finish_config(self.folder, self.reader.config_digest)
             for programs, report in self.reader.meta.reports.items():
                 if not document_path(self.folder, programs).exists():
@@ -136,7 +136,7 @@ class Archive:
         try:
             if self._open and self._objects.written:  # a session that wrote nothing leaves everything as it was
                 self._objects.tidy(least=1)
-                self._refs.pack(least=_TAGS_AT_END)
+                self._follow()
         finally:
             self._open = False
             self.reader.close()
@@ -301,10 +301,8 @@ class Archive:
         certificate = self._certificate(program.generation, answers) if leads else None
         self._record(replace(program, commit=commit, certificate=certificate))
         record = self.reader.by_generation[program.generation]
-        self._refs.write(refs.tag(record.generation), record.commit)
         if self.reader.best is record:
-            self._refs.write(refs.BEST, record.commit)
-        self._refs.pack()
+            self._follow()
         self._objects.tidy()
         return record
 
@@ -331,7 +329,7 @@ class Archive:
     def excluded(self, generation: int) -> None:
         """Record that a person takes a program out of choice and best. Its children stay."""
         self.add(ExcludedEvent(generation=generation))
-        self._refs.repair(self.reader.wanted_refs())
+        self._follow()
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what came of confirming a program, or what it scores under another evaluator; the journal keeps
@@ -341,7 +339,7 @@ class Archive:
         leads = self.reader.would_be_best(generation, evaluation)
         certificate = self._certificate(generation, evaluation.answers) if leads else None
         self._record(replace(event, certificate=certificate))
-        self._refs.repair(self.reader.wanted_refs())
+        self._follow()
         return self.reader.by_generation[generation]
 
     def lost(self, generation: int, attempt: int) -> None:
@@ -406,14 +404,15 @@ class Archive:
 
     def _record(self, event: Event) -> None:
         self._objects.sync()
-        chains = self._chains()
         self.reader.apply(self._journal.append(event))
-        for ref, commit in self._chains().items():
-            if commit is not None and commit != chains[ref]:
-                self._refs.write(ref, commit)
+        self._behind += 1
+        if self._refs.trouble or self._behind >= max(_BEHIND, len(self.reader.programs) // 4):
+            self._follow()
 
-    def _chains(self) -> dict[str, str | None]:
-        return {refs.ATTEMPTS: self.reader.chain, refs.CERTIFICATES: self.reader.certificate_chain}
+    def _follow(self) -> None:
+        """Let the refs follow the journal."""
+        self._refs.follow(self.reader.wanted_refs())
+        self._behind = 0
 
 
 def repair(folder: Path) -> str:

@@ -17,7 +17,6 @@ from evolve.errors import ArchiveError
 
 MAX_CONFIG: Final = 1024 * 1024
 """Bytes of a `run.yaml`."""
-MAX_REF: Final = 4096
 MAX_PACKED_REFS: Final = 24 * 1024 * 1024
 MAX_DEPTH: Final = 8
 """Folders within folders of a run; ours are at most five deep."""

@@ -170,7 +170,7 @@ def wanted_settings(model: ModelConfig, adaptations: Sequence[Adaptation]) -> di
     found: dict[str, Any] = {}
     for one in adaptations:
         key = _SETTINGS.get(one.parameter, one.parameter)
-        if one.change == "renamed" or key in ("stream_options", "role"):
+        if one.change == "renamed" or key == "stream_options":
             continue
         if key in model.extra_body:
             body = found.setdefault("extra_body", dict(model.extra_body))

@@ -4,7 +4,7 @@ OpenAI says {"error": {"message", "param", "code"}}, Mistral a list of pydantic'
 a gateway the JSON of the server behind it as text within its own.
 
 A request is looked at as its parameters: the fields that a person may have set, under the names of chat completions,
-and three that are no field there: `api` (`chat` or `responses`), `stream`, and `role`, that of instructions.
+and two that are no field there: `api` (`chat` or `responses`) and `stream`.
 An endpoint that refuses one of them says so in words that differ from server to server; those that are understood here
 were said by real ones. Whatever is said, nothing is changed but what was sent, and no more than MOST times.
 """
@@ -68,13 +68,6 @@ _RESPONSES = re.compile(
     r"chatcompletion operation does not work",
     re.IGNORECASE,
 )
-_NO_SYSTEM = re.compile(
-    rf"(?:system|developer) (?:role|message|prompt|instruction)s?\b[^.]{{0,200}}(?:{_NOT}|not enabled)|"
-    rf"{_NOT}\w{{0,5}} (?:a |the )?\W?system|got system\b|roles must alternate|"
-    r"(?:role|input should be)[^.]{0,200}'user'(?:(?!\bsystem\b)[^.]){0,200}'assistant'|"
-    r"(?:unknown|unsupported|invalid|unexpected)[^.]{0,200} role\W+system",
-    re.IGNORECASE,
-)
 _WANTS_STREAM = re.compile(
     r"stream\W{1,3}(?:must|needs to|has to|should) be (?:set to )?\W?true|"
     r"(?:only supports?(?: the)?|requires?|enable) stream|streaming is required|for non-?streaming calls|"
@@ -88,7 +81,6 @@ _NO_STREAM = re.compile(
 )
 
 _FORMS: Sequence[tuple[str, str | bool, re.Pattern[str], str | bool]] = (
-    ("role", "system", _NO_SYSTEM, "user"),
     ("api", "chat", _RESPONSES, "responses"),
     ("stream", False, _WANTS_STREAM, True),
     ("stream", True, _NO_STREAM, False),
@@ -194,13 +186,11 @@ def _understood(said: Said, status: int, sent: Parameters, known: Sequence[Adapt
         rows = [row for row in _FORMS if row[0] == name and row[1] == sent.get(name) and row[2].search(said.text)]
         return [(name, "replaced", value, to) for _, value, _, to in rows]
 
-    if (status in _REFUSING or status == 500) and (role := form("role")):
-        return role
     if status not in _REFUSING:
         return []
     if api := form("api"):
         return api
-    blamed = [name for name in sent if name not in ("api", "stream", "role") and _is_blamed(name, said, sent)]
+    blamed = [name for name in sent if name not in ("api", "stream") and _is_blamed(name, said, sent)]
     if len(blamed) > 1 and _NOT_BOTH.search(said.text):
         blamed = blamed[1:]
     context, prompt = context_length(said), _first(_ASKED_IN, said.text)

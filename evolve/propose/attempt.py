@@ -3,8 +3,7 @@
 So `timeout_s` is a deadline for the whole of it (the SDK's timeouts are per read, so a server that trickles never meets
 them), and a run ends without waiting for a server. A body is read piece by piece and never beyond a limit, whatever its
 status and its encoding: some versions of the transport's own decoders decode each piece as a whole, so that a few
-kilobytes become gigabytes. No redirect is followed. The only importer of the `openai` package.
-"""
+kilobytes become gigabytes. No redirect is followed."""
 
 import threading
 import time
@@ -19,6 +18,7 @@ from typing import Any
 from evaluator.untrusted import one_line
 from evolve.config import ModelConfig
 from evolve.propose.endpoint import Secrets
+from evolve.propose.reply import Reply, Unreadable, read_reply
 from evolve.propose.retry import Failure
 
 BODY_LIMIT = 8 * 1024 * 1024
@@ -37,13 +37,15 @@ _ABANDONED = ContextVar[threading.Event]("abandoned")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """An HTTP answer, without secrets: its headers (by names in any case) and decoded bytes. `unread` says why there
-    are none; it is empty where they were read to their end. `error` is what one that is no success says."""
+    are none; it is empty where they were read to their end. `error` is what one that is no success says, `reply` what
+    one that is says to a question."""
 
     status: int
     headers: Mapping[str, str]
     content: bytes
     unread: str
     error: object = None
+    reply: Reply | Unreadable | None = None
 
 
 class Connection:
@@ -60,7 +62,7 @@ class Connection:
         client = self.open()
         create = (client.responses if api == "responses" else client.chat.completions).with_raw_response.create
         ask = partial(create, model=self._settings.model, **conversation, extra_body=fields)
-        return self._outcome(ask, self._settings.timeout_s)
+        return self._outcome(ask, self._settings.timeout_s, api)
 
     def models(self) -> Answer | Failure:
         """The endpoint's list of models."""
@@ -96,14 +98,14 @@ class Connection:
                 self._client.close()
                 self._client = None
 
-    def _outcome(self, request: Callable[..., Any], wait_s: float) -> Answer | Failure:
+    def _outcome(self, request: Callable[..., Any], wait_s: float, api: str | None = None) -> Answer | Failure:
         """Wait for what comes of a request, or give it up: then it is left at its next piece, and so is closed."""
         done, abandoned, found = threading.Event(), threading.Event(), list[Answer | Failure | BaseException]()
 
         def send() -> None:
             _ABANDONED.set(abandoned)  # a new thread has a context of its own
             try:
-                found.append(self._sent(request))
+                found.append(self._sent(request, api))
             except BaseException as cause:  # noqa: BLE001 # boundary: handed to the waiting thread, which raises it
                 found.append(cause)
             finally:
@@ -122,7 +124,7 @@ class Connection:
             raise found[0]
         return found[0]
 
-    def _sent(self, request: Callable[..., Any]) -> Answer | Failure:
+    def _sent(self, request: Callable[..., Any], api: str | None) -> Answer | Failure:
         import openai
 
         error: object = None
@@ -139,12 +141,20 @@ class Connection:
             detail = one_line(self._secrets.struck(str(cause)) or type(cause).__name__)
             message = f"{'the connection broke off' if sent else 'no connection'} ({detail})"
             return Failure(reason="connection", message=message, billed=sent)
+        unread = response.extensions["unread"]
+        reply: Reply | Unreadable | None = None
+        if api is not None and response.is_success and not unread:
+            try:
+                reply = read_reply(response, api, self.open())
+            except Unreadable as fault:
+                reply = fault
         return Answer(
             status=response.status_code,
             headers=response.headers,
             content=response.content,
-            unread=response.extensions["unread"],
+            unread=unread,
             error=error,
+            reply=reply,
         )
 
 

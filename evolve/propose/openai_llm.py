@@ -35,7 +35,7 @@ from evolve.propose.attempt import Answer, Connection
 from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
 from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.parameters import request, sampled, wanted
-from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
+from evolve.propose.reply import Reply, listed_models
 from evolve.propose.retry import ADVICE, Failure, RetryPolicy, Tries, reason_of_status, stated_wait
 from evolve.usage import Usage
 
@@ -112,7 +112,6 @@ class OpenAILLM:
         tell = partial(CallEvent, model=self.settings.model)
         parameters = wanted(
             self.settings,
-            messages,
             newer_limit=urlsplit(self._url).hostname == "api.openai.com",
             rng=random.Random(f"{self._seed}:{key}:sampling"),
         )
@@ -221,12 +220,13 @@ class OpenAILLM:
         bad = Failure(reason="bad_response", message="", http_status=answer.status, billed=True)
         if answer.unread:
             return replace(bad, message=f"the answer was not read: {answer.unread}")
-        reply = read_reply(answer.content)
-        if not isinstance(reply, Unreadable):
-            return reply
-        if reply.said is not None and reply.said.status is not None and reply.said.status < 500:
-            return self._refused(reply.said.status, reply.said, answer)
-        return replace(bad, message=self._secrets.struck(reply.message), said=reply.said)
+        fault = answer.reply
+        assert fault is not None
+        if isinstance(fault, Reply):
+            return fault
+        if fault.said.status is not None and fault.said.status < 500:
+            return self._refused(fault.said.status, fault.said, answer)
+        return replace(bad, message=self._secrets.struck(str(fault)), said=fault.said)
 
     def _refused(self, status: int, said: Said, answer: Answer) -> Failure:
         """An HTTP error, or one that came with another status."""

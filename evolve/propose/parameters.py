@@ -1,7 +1,7 @@
 """What is sent: the parameters that a model's settings ask for, and the request that they make. Pure."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from evolve.completion import Message
@@ -12,7 +12,7 @@ _SEVERAL = {"temperature": "temperature", "effort": "reasoning_effort"}
 """The settings that may be lists, with their fields."""
 
 
-def wanted(settings: ModelConfig, messages: Sequence[Message], *, newer_limit: bool, rng: random.Random) -> Parameters:
+def wanted(settings: ModelConfig, *, newer_limit: bool, rng: random.Random) -> Parameters:
     """The parameters of a request as they are configured, before anything is adapted. One value is drawn where there
     are several, the temperature first. `newer_limit`: the limit is called max_completion_tokens."""
     fields = {
@@ -21,8 +21,7 @@ def wanted(settings: ModelConfig, messages: Sequence[Message], *, newer_limit: b
         "top_p": settings.top_p,
         LIMITS[newer_limit]: settings.max_tokens,
     }
-    instructed = any(message.role == "system" for message in messages)
-    found = {"api": settings.api, "stream": settings.stream, "role": "system" if instructed else None} | fields
+    found = {"api": settings.api, "stream": settings.stream} | fields
     return {name: value for name, value in found.items() if value is not None} | dict(settings.extra_body)
 
 
@@ -35,8 +34,8 @@ def sampled(settings: ModelConfig, sent: Parameters) -> dict[str, float | str]:
 def request(messages: Sequence[Message], sent: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
     """The conversation, under the name that it has at the API that is asked, and all other fields but the model. The
     parameters have their names in chat completions; the Responses API calls some otherwise."""
-    turns = _turns(messages, sent)
-    fields = {name: value for name, value in sent.items() if name not in ("api", "role", "stream")}
+    turns = [{"role": message.role, "content": message.content} for message in messages]
+    fields = {name: value for name, value in sent.items() if name not in ("api", "stream")}
     fields |= {"stream": True} if sent["stream"] else {}
     if sent["api"] == "chat":
         return {"messages": turns}, fields
@@ -52,18 +51,3 @@ def request(messages: Sequence[Message], sent: Parameters) -> tuple[dict[str, An
 
 def _drawn(value: Any, rng: random.Random) -> Any:
     return rng.choice(value) if isinstance(value, list | tuple) else value
-
-
-def _turns(messages: Sequence[Message], sent: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The messages as they are sent. Where the endpoint knows no system role, instructions stand before the first
-    message of the user."""
-    turns = [{"role": message.role, "content": message.content} for message in messages]
-    if sent.get("role") != "user":
-        return turns
-    instructions = [turn["content"] for turn in turns if turn["role"] == "system"]
-    others = [turn for turn in turns if turn["role"] != "system"]
-    first = next((turn for turn in others if turn["role"] == "user"), None)
-    if first is None:
-        return [{"role": "user", "content": "\n\n".join(instructions)}, *others]
-    first["content"] = "\n\n".join([*instructions, first["content"]])
-    return others

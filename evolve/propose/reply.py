@@ -1,24 +1,29 @@
-"""Reading an answer: from the bytes of an HTTP answer to what the model said. Pure.
+"""Reading an answer: from the SDK's types to what the model said.
 
-Servers differ: whole or as a stream, a chat completion or a response, no `usage`, `content` null or a list of parts,
-reasoning beside or inside the content, an error with status 200. Whatever of that is readable is read; what is not has
-a message that says what was missing. The SDK reads no body: its types check nothing, and its reader of streams fails
-where an event has no data (keep-alives), and loses an event that no blank line follows.
+The SDK decodes a body, whole or streamed, into its types, and checks nothing of what stands in them. Servers differ: no
+`usage`, `content` null or a list of parts, reasoning in a field of its own or inside the content, an error with status
+200. Whatever of that is readable is read; what is not has a message that says what was missing.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evaluator.untrusted import one_line
 from evolve.completion import ANSWER_LIMIT, FinishReason
-from evolve.propose.adapting import Said, said_in
+from evolve.propose.adapting import said_in
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+    from openai.types.chat import ChatCompletion, ChatCompletionChunk
+    from openai.types.responses import Response
 
 _PREFIXES = (b"data:", b"event:", b"id:", b"retry:", b":")
-_RESPONSE_ENDS = ("response.completed", "response.incomplete", "response.failed")
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+_RESPONSE_ENDS = ("response.completed", "response.incomplete", "response.failed")
+_BROKE_OFF = "the stream broke off before the end of the answer"
 _FINISH: Mapping[str, FinishReason] = {
     **dict.fromkeys(("stop", "eos", "end_turn", "stop_sequence", "completed"), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
@@ -26,12 +31,18 @@ _FINISH: Mapping[str, FinishReason] = {
     "refusal": "refusal",
 }
 _MOST_TOKENS = 1_000_000_000
+_MOST_PARTS = 250_000
+"""Lists and objects of an answer, brackets of its text included: the SDK takes some 25 microseconds for each."""
 _OPEN_REASONING = re.compile(r"\s*<think(?:ing)?>")
 _REASONING_END = re.compile(r"</think(?:ing)?>")
 
 
-class BrokenStream(ValueError):
-    """Raised for a stream with what is no JSON in it, or without its end: its text would be an answer nobody gave."""
+class Unreadable(Exception):
+    """Raised for an HTTP answer that is none of a model: why, in one printable line, and what its `document` says."""
+
+    def __init__(self, message: str, document: object = None) -> None:
+        self.said = said_in(document)
+        super().__init__(f"{message} ({self.said.line})" if self.said.text else message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,115 +57,127 @@ class Reply:
     tokens_cached: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
-    """Why an HTTP answer is none of a model, in one printable line, and the error that it states, if it does."""
-
-    message: str
-    said: Said | None = None
-
-
-def read_reply(body: bytes) -> Reply | Unreadable:
-    """The reply in the body of a 200 answer."""
-    document = _document(body)
-    if isinstance(document, Unreadable):
-        return document
-    response = document.get("object") == "response" or ("output" in document and "choices" not in document)
-    message = _at(document, "choices", 0, "message")
-    if response and not document.get("error"):
-        message = _of_response(document)
-    if not isinstance(message, dict):
-        said = said_in(document) if "error" in document or "detail" in document else None
-        return Unreadable(message=f"the answer has no choices{f' ({said.line})' if said else ''}", said=said)
-    usage, (sent, made) = document.get("usage"), ("input", "output") if response else ("prompt", "completion")
-    ended = _at(document, "choices", 0, "finish_reason")
-    if response:
-        ended = _at(document, "incomplete_details", "reason") or document.get("status")
-    content, draft = _apart(_text(message.get("content")))
-    beside = message.get("reasoning_content") or message.get("reasoning")
-    thoughts = (_text(beside), _text(_list(message.get("content")), "thinking"), draft)
-    text, reason = _said(content, _text(message.get("refusal")), ended)
-    return Reply(
-        text=text,
-        reasoning="\n".join(part for part in thoughts if part.strip())[:ANSWER_LIMIT],
-        finish_reason=reason,
-        tokens_in=_count(_at(usage, f"{sent}_tokens")),
-        tokens_out=_count(_at(usage, f"{made}_tokens")),
-        tokens_cached=_count(_at(usage, f"{sent}_tokens_details", "cached_tokens")) or 0,
-    )
+def read_reply(answer: Any, api: str, client: "OpenAI") -> Reply:
+    """The reply in a 200 answer of an API, `chat` or `responses`: a response of the SDK's transport, read whole. Raises
+    Unreadable."""
+    body: bytes = answer.content
+    is_stream = body.lstrip()[:6].startswith(_PREFIXES)  # not every server says so in its header
+    if body.count(b"[") + body.count(b"{") > _MOST_PARTS:
+        raise Unreadable(f"the answer has more than {_MOST_PARTS} parts")
+    try:
+        parts = _events(answer, api, client) if is_stream else [_whole(body, api)]
+        if api == "responses":
+            return _of_response(parts)
+        return _of_chat(parts, has_end=not is_stream or body.rstrip().endswith(b"[DONE]"))
+    except (ValueError, RecursionError) as cause:
+        start = one_line(body[:80].decode("utf-8", "replace"))
+        why = f"the answer is not valid JSON ({one_line(str(cause), 80)}); it begins: {start!r}"
+        raise Unreadable(why) from None
+    except (AttributeError, TypeError):  # the SDK fills its types with whatever the server sends
+        raise Unreadable("the answer does not have the form that the API prescribes") from None
 
 
 def listed_models(body: bytes) -> list[Mapping[str, Any]]:
     """The entries of an endpoint's list of models; none where the body is no such list."""
-    return [entry for entry in _list(_at(_document(body), "data")) if isinstance(entry, dict)]
-
-
-def is_stream(body: bytes) -> bool:
-    """Whether a body is a stream of events. Looked at are its first bytes: not every server says so in its header."""
-    return body.lstrip()[:6].startswith(_PREFIXES)
-
-
-def assembled(body: bytes) -> Mapping[str, Any]:
-    """The document that a whole stream stands for: a chat completion, a response, or an error.
-
-    Raises BrokenStream when it was cut off, or cannot be read.
-    """
-    texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
-    finish_reason, usage, ended, number = None, None, False, 0
-    lines = body.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    for event in lines.split("\n\n"):
-        data = "\n".join(line[5:] for line in event.split("\n") if line.startswith("data:")).strip()
-        if not data:
-            continue
-        if ended := data == "[DONE]":
-            break
-        try:
-            chunk = json.loads(data)
-        except (ValueError, RecursionError):
-            raise BrokenStream("an event of the stream is not valid JSON") from None
-        if not isinstance(chunk, dict):
-            raise BrokenStream(f"an event of the stream is a JSON {type(chunk).__name__}, not an object")
-        if chunk.get("error") or chunk.get("type") == "error":
-            return {"error": chunk.get("error") or chunk}
-        if chunk.get("type") in _RESPONSE_ENDS and isinstance(chunk.get("response"), dict):
-            return dict(chunk["response"])
-        usage, number = chunk.get("usage") or usage, number + 1
-        for choice in _list(chunk.get("choices")):
-            if not _at(choice, "index"):
-                finish_reason = _at(choice, "finish_reason") or finish_reason
-                delta = _at(choice, "delta") or _at(choice, "message")
-                for name in _TEXTS:
-                    texts[name].append(_text(_at(delta, name)))
-    if not ended and finish_reason is None:
-        raise BrokenStream(f"the stream broke off after {number} events, before the end of the answer")
-    message = {name: "".join(parts) for name, parts in texts.items()}
-    return {"choices": [{"message": message, "finish_reason": finish_reason}], "usage": usage}
-
-
-def _document(body: bytes) -> Mapping[str, Any] | Unreadable:
-    """The JSON object that an answer is, put together if it is a stream."""
     try:
-        document: Any = assembled(body) if is_stream(body) else json.loads(body)
-    except BrokenStream as broken:
-        return Unreadable(message=str(broken))
-    except (ValueError, RecursionError) as cause:
-        start = one_line(body[:80].decode("utf-8", "replace"))
-        return Unreadable(message=f"the answer is not valid JSON ({one_line(str(cause), 80)}); it begins: {start!r}")
-    if _at(document, 0, "error"):
-        document = document[0]  # as Google's servers put it
+        return [entry for entry in json.loads(body)["data"] if isinstance(entry, dict)]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return []
+
+
+def _whole(body: bytes, api: str) -> Any:
+    """The document that a body is, as the SDK has it."""
+    from openai.types.chat import ChatCompletion
+    from openai.types.responses import Response
+
+    document = json.loads(body)
     if not isinstance(document, dict):
-        return Unreadable(message=f"the answer is a JSON {type(document).__name__}, not an object")
-    return document
+        raise Unreadable(f"the answer is a JSON {type(document).__name__}, not an object", document)
+    return Response.construct(**document) if api == "responses" else ChatCompletion.construct(**document)
 
 
-def _of_response(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The message of an answer of the Responses API, as that of a chat completion."""
-    found: dict[Any, list[object]] = {"message": [], "reasoning": []}
-    for item in _list(document.get("output")):
-        if (kind := _at(item, "type")) in ("message", "reasoning"):
-            found[kind] += [*_list(_at(item, "summary")), *_list(_at(item, "content"))]
-    said = found["message"]
-    return {"content": said, "refusal": _text(said, "refusal"), "reasoning": found["reasoning"]}
+def _events(answer: Any, api: str, client: "OpenAI") -> Iterable[Any]:
+    """The events of a stream, as the SDK has them."""
+    from openai import APIError, Stream
+    from openai.types.chat import ChatCompletionChunk
+    from openai.types.responses import ResponseStreamEvent
+
+    class Events(Stream[Any]):
+        def _iter_events(self) -> Any:
+            """Without the events that have no data, such as keep-alives: the SDK takes all for JSON."""
+            return (event for event in super()._iter_events() if event.data.strip())
+
+    ended = answer.content + b"\n\n"  # else the SDK misses a last event that no empty line follows
+    whole = type(answer)(answer.status_code, content=ended, request=answer.request)
+    cast_to: Any = ResponseStreamEvent if api == "responses" else ChatCompletionChunk
+    try:
+        yield from Events(cast_to=cast_to, response=whole, client=client)
+    except APIError as stated:
+        raise Unreadable("the stream holds an error", {"error": stated.body}) from None
+
+
+def _of_chat(parts: "Iterable[ChatCompletion | ChatCompletionChunk]", *, has_end: bool) -> Reply:
+    """What a completion says, or the pieces of a stream, which ends with a reason if it does not say so (`has_end`)."""
+    texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
+    ended, usage, answered, part = None, None, False, None
+    for part in parts:
+        usage = part.usage or usage
+        for choice in part.choices or ():
+            if not choice.index:  # of several answers the first
+                answered, ended = True, choice.finish_reason or ended
+                message = choice.delta if hasattr(choice, "delta") else choice.message
+                for name, pieces in texts.items():
+                    pieces.append(_text(getattr(message, name, None)))
+    if ended is None and not has_end:
+        raise Unreadable(_BROKE_OFF)
+    if not answered:
+        raise Unreadable("the answer has no choices", None if part is None else part.to_dict(warnings=False))
+    said = {name: "".join(pieces) for name, pieces in texts.items()}
+    thoughts = said["reasoning_content"] or said["reasoning"]
+    return _reply(said["content"], [thoughts], said["refusal"], ended, _counts(usage, "prompt", "completion"))
+
+
+def _of_response(parts: Iterable[Any]) -> Reply:
+    """What a response says: a whole one, or the one at the end of its stream."""
+    for part in parts:
+        kind = getattr(part, "type", _RESPONSE_ENDS[0])  # a whole one has no type
+        if kind == "error":
+            raise Unreadable("the stream holds an error", {"error": part.to_dict(warnings=False)})
+        if kind in _RESPONSE_ENDS:
+            return _of_whole_response(getattr(part, "response", part))
+    raise Unreadable(_BROKE_OFF)
+
+
+def _of_whole_response(response: "Response") -> Reply:
+    if response.error or not isinstance(response.output, list):
+        raise Unreadable("the answer has no output", response.to_dict(warnings=False))
+    parts = [part for item in response.output if item.type == "message" for part in item.content]
+    refusal = "".join(_text(part.refusal) for part in parts if part.type == "refusal")
+    items = [item for item in response.output if item.type == "reasoning"]
+    thoughts = [_text(part.text) for item in items for part in item.summary or item.content or ()]
+    details = response.incomplete_details
+    ended = (details and details.reason) or response.status
+    return _reply(_text(response.output_text), thoughts, refusal, ended, _counts(response.usage, "input", "output"))
+
+
+def _reply(content: str, thoughts: list[str], refusal: str, ended: object, counts: tuple[int | None, ...]) -> Reply:
+    answer, draft = _apart(content)
+    text, reason = _said(answer, refusal, ended)
+    return Reply(
+        text=text,
+        reasoning="\n".join(part for part in [*thoughts, draft] if part.strip())[:ANSWER_LIMIT],
+        finish_reason=reason,
+        tokens_in=counts[0],
+        tokens_out=counts[1],
+        tokens_cached=counts[2] or 0,
+    )
+
+
+def _counts(usage: object, sent: str, made: str) -> tuple[int | None, ...]:
+    """The tokens sent, made, and cached of those sent. Odd counts fail no answer that is paid for."""
+    cached = getattr(getattr(usage, f"{sent}_tokens_details", None), "cached_tokens", None)
+    stated = (getattr(usage, f"{sent}_tokens", None), getattr(usage, f"{made}_tokens", None), cached)
+    return tuple(value if type(value) is int and 0 <= value <= _MOST_TOKENS else None for value in stated)
 
 
 def _said(text: str, refusal: str, stated: object) -> tuple[str, FinishReason]:
@@ -169,24 +192,11 @@ def _said(text: str, refusal: str, stated: object) -> tuple[str, FinishReason]:
     return text, reason
 
 
-def _at(document: Any, *path: str | int) -> Any:
-    """What stands at a place of a document; None where it has no such place."""
-    for key in path:
-        try:
-            document = document[key]
-        except (TypeError, KeyError, IndexError):
-            return None
-    return document
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(content: object, key: str = "text") -> str:
+def _text(content: object) -> str:
     """The text of `content`, which is a string, or a list of parts of which some are text; without lone surrogates,
     which JSON can express and UTF-8 cannot."""
-    texts = [content] if isinstance(content, str) else [_at(part, key) for part in _list(content)]
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return "".join(text for text in texts if isinstance(text, str)).encode("utf-8", "replace").decode("utf-8")
 
 
@@ -202,7 +212,3 @@ def _apart(text: str) -> tuple[str, str]:
     if ends:
         return text[ends[-1].end() :].lstrip("\r\n"), text[begin : ends[-1].start()].strip("\r\n")
     return ("", text[begin:].strip("\r\n")) if opened else (text, "")
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None

@@ -20,7 +20,7 @@ ADVICE: Mapping[FailureReason, str] = {
     "connection": "check base_url and that the server runs and is reachable from here",
     "bad_response": "check that base_url points at an OpenAI-compatible server (it usually ends in /v1)",
     "not_found": "check the model's name and base_url (which usually ends in /v1)",
-    "bad_request": "the server refuses such requests; check the model's settings",
+    "bad_request": "set what the server asks for: `api: responses`, `stream: true`, or fields in `extra_body`",
     "cancelled": "the run is ending",
 }
 

@@ -63,7 +63,7 @@ def test_packed_refs_without_end_are_not_read(make_run) -> None:
     run = make_run(generations=1)
     (run / "programs.git" / "packed-refs").write_bytes(b"a b\n" * 300_001)
     with pytest.raises(ArchiveError, match="more than 300000 lines"):
-        Refs(run / "programs.git").read()
+        Refs(run / "programs.git").follow({})
 
 
 def test_a_huge_tree_is_refused_at_once(make_run) -> None:

@@ -99,7 +99,8 @@ def test_refs_are_put_right_whatever_became_of_them(make_run) -> None:
         lambda: shutil.rmtree(repository / "refs" / "tags"),
         lambda: (repository / "refs" / "heads" / "best").write_text(""),
         lambda: (repository / "refs" / "heads" / "best").write_text(git(run, "rev-parse", "gen/0")),
-        lambda: (repository / "refs" / "evolve" / "attempts.lock").write_text("left by a killed writer"),
+        lambda: git(run, "update-ref", "refs/evolve/attempts", "gen/0"),
+        lambda: (repository / "packed-refs.lock").write_text("left by a killed writer"),
         lambda: git(run, "tag", "gen/99", "best"),
         lambda: (git(run, "tag", "gen/99", "best"), git(run, "pack-refs", "--all")),
     ):

@@ -33,13 +33,14 @@ from evolve.meta.answers import read_insights, read_summaries
 from evolve.patch import apply_patch, make_patch, parse_patch
 from evolve.patch.features import features
 from evolve.program import PatchKind, check_program, normalised_hash
-from evolve.propose.reply import Reply, read_reply
+from evolve.propose.reply import Reply
 from evolve.python_source import MAX_SOURCE_BYTES, parsed
 from evolve.usage import NOTHING
 from tests.benchmarks.hostile_text import bomb, mutated, mutated_bytes, noise, value
 from tests.journals import events_of, sealed
 from tests.loop.climbing import finish
 from tests.loop.killing import scripted
+from tests.propose.asking import read
 from tests.reports import report
 
 NONCE: Final = "0123456789abcdef"
@@ -178,9 +179,9 @@ def reply(rng: random.Random, folder: Path) -> str:
     if rng.random() < 0.3:
         body = value(rng)
     raw = json.dumps(body, default=str).encode("utf-8", "surrogatepass")
-    read = read_reply(mutated_bytes(rng, raw) if rng.random() < 0.5 else raw)
-    if isinstance(read, Reply):
-        read.text.encode("utf-8")
+    answer = read(mutated_bytes(rng, raw) if rng.random() < 0.5 else raw)
+    if isinstance(answer, Reply):
+        answer.text.encode("utf-8")
         return "read"
     return "unreadable"
 

@@ -75,7 +75,6 @@ LIMITS: Final[Mapping[str, Limit]] = {
             "_CONTEXT",
             "_ASKED_IN",
             "_RESPONSES",
-            "_NO_SYSTEM",
             "_WANTS_STREAM",
             "_NO_STREAM",
             "_names",

@@ -1,10 +1,15 @@
 """One request to a server of ours by the real client."""
 
+import functools
 import threading
+
+import httpx2
+import openai
 
 from evolve.completion import CallEvent, CallFailed, Completion, Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
+from evolve.propose.reply import Reply, Unreadable, read_reply
 from evolve.propose.retry import RetryPolicy
 from tests.openai_server import OpenAIServer, Step
 
@@ -49,3 +54,17 @@ def ask(
     assert [e.call for e in events] == [i // 2 for i in range(len(events))]
     assert [e.phase for e in events[::2]] == ["calling"] * len(server.requests)
     return outcome, events, server
+
+
+@functools.cache
+def _sdk() -> openai.OpenAI:
+    return openai.OpenAI(api_key="none", base_url="http://127.0.0.1:9/v1")
+
+
+def read(body: bytes, api: str = "chat") -> Reply | Unreadable:
+    """What a body says as the 200 answer of an API, or why it says nothing."""
+    answer = httpx2.Response(200, content=body, request=httpx2.Request("POST", "http://x/"))
+    try:
+        return read_reply(answer, api, _sdk())
+    except Unreadable as fault:
+        return fault

@@ -14,13 +14,14 @@ from evolve.config import ModelConfig
 from evolve.propose.adapting import MOST, adapted, context_length, said_in, understood
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.parameters import wanted
-from evolve.propose.reply import BrokenStream, Unreadable, assembled, is_stream, read_reply
+from evolve.propose.reply import Reply, Unreadable
 from evolve.propose.retry import RetryPolicy
 from tests.examples import part_of_the_examples
 from tests.openai_server import OpenAIServer, Received, answer, raw, response, status, streamed
+from tests.propose.asking import read
 
 FAST = RetryPolicy(tries=3, first_wait_s=0.001, longest_wait_s=0.01)
-ASK = [Message(role="system", content="Be brief."), Message(role="user", content="Hello.")]
+ASK = [Message(role="user", content="Hello.")]
 PLAIN = {"api": "chat", "stream": False}
 
 
@@ -79,17 +80,6 @@ def changes(document: object, status: int = 400, **fields: Any) -> list[str]:
             {"max_tokens": 500, "temperature": 1},
             [],
         ),
-        ("System role not supported", {"role": "system"}, ["role system replaced by user"]),
-        (
-            "Only user, assistant and tool roles are supported, got system",
-            {"role": "system"},
-            ["role system replaced by user"],
-        ),
-        (
-            "Conversation roles must alternate user/assistant/user/assistant/...",
-            {"role": "system"},
-            ["role system replaced by user"],
-        ),
         (
             "parameter.enable_thinking must be set to false for non-streaming calls",
             {"temperature": 1},
@@ -139,7 +129,6 @@ def test_another_kind_of_failure_says_nothing_of_parameters() -> None:
     error = {"error": {"message": "temperature is not supported", "param": "temperature"}}
     for http in (401, 403, 429, 500, 502, 503):
         assert changes(error, http, temperature=1) == []
-    assert changes({"error": {"message": "System role not supported"}}, 500, role="system")
 
 
 def test_the_context_is_read_from_a_refusal() -> None:
@@ -168,7 +157,6 @@ WORDS = st.sampled_from(
             "reasoning_effort",
             "seed",
             "stream",
-            "system",
         ),
         *(
             "is not supported",
@@ -197,7 +185,6 @@ FIELDS = {
     "max_tokens": st.integers(1, 200_000),
     "reasoning_effort": st.sampled_from(["low", "xhigh", "odd"]),
     "seed": st.integers(),
-    "role": st.just("system"),
 }
 
 
@@ -252,19 +239,6 @@ def client(url: str, **changes: Any) -> OpenAILLM:
     return OpenAILLM(ModelConfig(**{**base, **changes}), stopping=threading.Event(), retry=FAST, environ={})
 
 
-def test_an_endpoint_without_a_system_role_gets_instructions_from_the_user() -> None:
-    told = raw(
-        b'{"object":"error","message":"System role not supported","type":"BadRequestError","code":400}', status=400
-    )
-    with OpenAIServer([told, answer("ok"), answer("ok")]) as server:
-        llm = client(server.url)
-        for _ in range(2):
-            llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
-        turns = [request.json["messages"] for request in server.requests]
-    assert [turn["role"] for turn in turns[0]] == ["system", "user"]
-    assert turns[1] == turns[2] == [{"role": "user", "content": "Be brief.\n\nHello."}]
-
-
 def test_one_value_of_a_list_is_drawn_for_each_request_by_its_key() -> None:
     events: list[CallEvent] = []
     with OpenAIServer(default=answer("ok")) as server:
@@ -280,7 +254,7 @@ def test_one_value_of_a_list_is_drawn_for_each_request_by_its_key() -> None:
     assert told == [{"temperature": temperature, "effort": effort} for temperature, effort in drawn]
     settings = ModelConfig(name="m", model="m", temperature=[0.1, 0.5, 0.9], effort=["low", "high"])
     rng = random.Random("0:patch/3/0:sampling")
-    by_hand = wanted(settings, ASK, newer_limit=False, rng=rng)
+    by_hand = wanted(settings, newer_limit=False, rng=rng)
     assert (by_hand["temperature"], by_hand["reasoning_effort"]) == drawn[3]
 
 
@@ -329,7 +303,7 @@ def test_the_responses_api_gets_its_own_fields() -> None:
     assert request.path == "/v1/responses"
     assert request.json == {
         "model": "test",
-        "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello."}],
+        "input": [{"role": "user", "content": "Hello."}],
         "max_output_tokens": 50,
         "reasoning": {"effort": "low"},
         "store": False,
@@ -345,15 +319,15 @@ def test_the_responses_api_gets_its_own_fields() -> None:
     ],
 )
 def test_a_response_that_was_cut_off_says_so(status: str, details: dict[str, str], reason: str) -> None:
-    read = read_reply(response("half", status=status, incomplete_details=details).body)
-    assert not isinstance(read, Unreadable) and read.finish_reason == reason
+    reply = read(response("half", status=status, incomplete_details=details).body, "responses")
+    assert not isinstance(reply, Unreadable) and reply.finish_reason == reason
 
 
 def test_cached_tokens_of_a_response_are_counted() -> None:
     usage = {"input_tokens": 1000, "output_tokens": 10, "input_tokens_details": {"cached_tokens": 800}}
-    read = read_reply(response("hi", usage=usage).body)
-    assert not isinstance(read, Unreadable)
-    assert (read.tokens_in, read.tokens_out, read.tokens_cached) == (1000, 10, 800)
+    reply = read(response("hi", usage=usage).body, "responses")
+    assert not isinstance(reply, Unreadable)
+    assert (reply.tokens_in, reply.tokens_out, reply.tokens_cached) == (1000, 10, 800)
 
 
 # -- streams -------------------------------------------------------------------------------------------------------
@@ -378,11 +352,11 @@ def test_what_a_person_says_of_a_stream_is_sent_as_it_is() -> None:
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("finish_reason", [None, "length"])
 def test_a_stream_without_its_end_is_no_answer(done: bool, finish_reason: str | None) -> None:
-    read = read_reply(streamed("half of it", done=done, finish_reason=finish_reason).body)
+    reply = read(streamed("half of it", done=done, finish_reason=finish_reason).body)
     if not done and finish_reason is None:
-        assert isinstance(read, Unreadable) and "broke off" in read.message
+        assert isinstance(reply, Unreadable) and "broke off" in str(reply)
     else:
-        assert not isinstance(read, Unreadable) and read.finish_reason == (finish_reason or "unknown")
+        assert not isinstance(reply, Unreadable) and reply.finish_reason == (finish_reason or "unknown")
 
 
 def test_a_stream_that_is_cut_off_is_a_failed_call_and_asked_again() -> None:
@@ -397,17 +371,15 @@ def test_a_stream_that_is_cut_off_is_a_failed_call_and_asked_again() -> None:
 @given(at=st.integers(0, 2000))
 def test_a_stream_that_is_cut_anywhere_is_whole_or_none(at: int) -> None:
     whole = streamed("some words that make an answer of some length, word by word", finish_reason="stop").body
-    try:
-        document = assembled(whole[:at])
-    except BrokenStream:
-        return
-    assert document["choices"][0]["message"]["content"] == assembled(whole)["choices"][0]["message"]["content"]
+    part, reply = read(whole[:at]), read(whole)
+    assert isinstance(reply, Reply)
+    assert isinstance(part, Unreadable) or part.text == reply.text
 
 
 @given(body=st.binary(max_size=300))
 def test_no_bytes_break_the_reader_of_streams(body: bytes) -> None:
-    read_reply(b"data: " + body)
-    is_stream(body)
+    for api in ("chat", "responses"):
+        read(b"data: " + body, api)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
@@ -428,10 +400,49 @@ def test_events_without_data_are_no_part_of_a_stream(end: str) -> None:
         "",
         "data: [DONE]",
     ]
-    read = read_reply(end.join(lines).encode())
-    assert not isinstance(read, Unreadable) and read.text == "ab"
+    reply = read(end.join(lines).encode())
+    assert not isinstance(reply, Unreadable) and reply.text == "ab"
 
 
 def test_an_error_within_a_stream_is_the_error() -> None:
-    read = read_reply(b'data: {"error": {"message": "overloaded", "code": 502}}\n\n')
-    assert isinstance(read, Unreadable) and read.said is not None and read.said.status == 502
+    reply = read(b'data: {"error": {"message": "overloaded", "code": 502}}\n\n')
+    assert isinstance(reply, Unreadable) and reply.said.status == 502
+
+
+def events(*documents: dict[str, Any]) -> bytes:
+    """A stream of the Responses API."""
+    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in documents).encode()
+
+
+def test_a_streamed_response_is_the_one_at_its_end() -> None:
+    whole = json.loads(response("hi", thought="hm").body)
+    pieces = [{"type": "response.created", "response": whole | {"output": []}}]
+    pieces.append({"type": "response.output_text.delta", "delta": "h"})
+    reply = read(events(*pieces, {"type": "response.completed", "response": whole}), "responses")
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.reasoning, reply.finish_reason, reply.tokens_out) == ("hi", "hm", "stop", 10)
+    broken = read(events(*pieces), "responses")
+    assert isinstance(broken, Unreadable) and "broke off" in str(broken)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        events({"type": "error", "code": "502", "message": "overloaded"}),
+        events({"type": "response.failed", "response": {"status": "failed", "error": {"message": "overloaded"}}}),
+        b'{"error": {"message": "overloaded", "code": 502}, "output": null}',
+        b'[{"error": {"message": "overloaded", "code": 502}}]',
+    ],
+)
+def test_what_a_response_states_as_its_error_is_the_error(body: bytes) -> None:
+    reply = read(body, "responses")
+    assert isinstance(reply, Unreadable) and "overloaded" in str(reply)
+
+
+def test_of_several_answers_the_first_is_read() -> None:
+    pieces = [
+        {"choices": [{"index": n, "delta": {"content": text}, "finish_reason": "stop"}]}
+        for n, text in [(0, "a"), (1, "b")]
+    ]
+    reply = read("".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces).encode())
+    assert isinstance(reply, Reply) and reply.text == "a"

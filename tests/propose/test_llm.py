@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, PatchKey
 from evolve.config import ModelConfig
-from evolve.propose.reply import Unreadable, read_reply
+from evolve.propose.reply import Unreadable
 from evolve.propose.retry import RetryPolicy
 from tests.openai_server import Behaviour, OpenAIServer, answer, raw, refusal, status
-from tests.propose.asking import ASK, KEY, ask, client
+from tests.propose.asking import ASK, KEY, ask, client, read
 
 
 def test_an_answer_comes_with_tokens_cost_and_latency() -> None:
@@ -130,12 +130,13 @@ def test_a_body_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPat
     assert "larger than 100000 bytes" in events[-1].message
 
 
-@pytest.mark.parametrize("usage", ["absent", "null", "strings", "negative"])
+@pytest.mark.parametrize("usage", ["absent", "null", "words", "negative", "list"])
 def test_missing_usage_is_estimated_and_flagged(usage: str) -> None:
     documents = {
         "absent": answer("z" * 40, tokens=None).body,
         "null": answer("z" * 40, tokens=None).body.replace(b'"id"', b'"usage": null, "id"'),
-        "strings": answer("z" * 40).body.replace(b'"prompt_tokens": 100', b'"prompt_tokens": "100"'),
+        "words": answer("z" * 40).body.replace(b'"prompt_tokens": 100', b'"prompt_tokens": "many"'),
+        "list": answer("z" * 40, tokens=None).body.replace(b'"id"', b'"usage": [100, 10], "id"'),
         "negative": answer("z" * 40).body.replace(b"100", b"-100"),
     }
     outcome, events, _ = ask([raw(documents[usage])])
@@ -152,11 +153,16 @@ def test_content_in_parts_is_joined() -> None:
     assert outcome.text == "ab"
 
 
+def test_more_parts_than_any_answer_has_are_not_read() -> None:
+    for body in (b'{"choices": [' + b"[]," * 300_000 + b"[]]}", b"data: {}\n\n" * 300_000):
+        assert "parts" in str(read(body))
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_with_a_reason(body: bytes) -> None:
-    reply = read_reply(body)
+    reply = read(body)
     assert isinstance(reply, Unreadable)
-    assert reply.message
+    assert str(reply)
 
 
 @given(
@@ -174,7 +180,7 @@ def test_any_bytes_are_refused_with_a_reason(body: bytes) -> None:
 def test_no_document_at_all_raises(document: object) -> None:
     import json
 
-    reply = read_reply(json.dumps(document).encode())
+    reply = read(json.dumps(document).encode())
     assert isinstance(reply, Unreadable) or reply.text.strip() or reply.finish_reason != "stop"
 
 
