@@ -206,7 +206,7 @@ def test_only_a_task_goes_with_answers(here, evolve):
 
 def test_a_built_in_task_is_found_by_its_name(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
-    evolve("run", "--generations", "1", "--name", "r")
+    evolve("run", "--task", "autocorrelation", "--generations", "1", "--name", "r")
     evolve("export", "r", "0", "--answers", "a.json")
     assert "exactly what was recorded" in evolve("score", "--answers", "a.json")
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from evolve.archive.archive import Archive
+from tests.loop.climbing import TASK
 from tests.view.serving import PATIENCE_S, Served, command, serving
 
 
@@ -259,7 +260,7 @@ def test_what_cannot_be_shown_is_one_sentence(runs: Path, words: list[str]) -> N
     ids=["its end", "ctrl-c", "kill"],
 )
 def test_the_page_beside_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: signal.Signals | None) -> None:
-    words = ["--generations", "3"] if how is None else ["--suite", "fleet"]  # which takes minutes
+    words = ["--task", str(TASK), "--generations", "3"] if how is None else ["--suite", "fleet"]  # which takes minutes
     process = command(tmp_path, "run", "--view", "--name", "r", *words)
     assert process.stdout is not None
     address = next(line for line in process.stdout if "http://" in line)
