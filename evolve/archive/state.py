@@ -312,7 +312,7 @@ class State:
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:
         """From here on another evaluator scores: what the one before said is compared with nothing any more."""
-        self.identity = {**self.identity, **identity}
+        self.identity = dict(self.identity) | dict(identity)
         for record in self.programs:
             self._keep(replace(record, stale=True))
         self.held_out_scores, self.fresh_checks, self.reordered, self.certificates = {}, {}, {}, {}

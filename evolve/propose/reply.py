@@ -93,7 +93,8 @@ def _whole(body: bytes, api: str) -> Any:
     document = json.loads(body)
     if not isinstance(document, dict):
         raise Unreadable(f"the answer is a JSON {type(document).__name__}, not an object", document)
-    return Response.construct(**document) if api == "responses" else ChatCompletion.construct(**document)
+    kind: type[Response] | type[ChatCompletion] = Response if api == "responses" else ChatCompletion
+    return kind.construct(**document)
 
 
 def _events(answer: Any, api: str, client: "OpenAI") -> Iterable[Any]:
