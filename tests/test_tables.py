@@ -107,7 +107,7 @@ def row_of(folder: Path, suite: str) -> str:
     return next(row for row in page.splitlines() if row.startswith(f"| `{suite}`"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_finished_run_is_what_the_offline_column_shows_and_no_other_is(copy: Path, runs: Path) -> None:
     changed(copy, "placement", "adrs", offline=[])
     ran = tables(copy, "placement/adrs", "--runs", runs)
@@ -124,7 +124,7 @@ def test_a_finished_run_is_what_the_offline_column_shows_and_no_other_is(copy: P
     assert f"| {result['twin']['value']:.6g} (one seed) |" in row_of(copy, "adrs-holdout")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_kept_result_stays_unless_it_is_of_another_evaluator_or_other_instances(copy: Path, runs: Path) -> None:
     changed(copy, "placement", "adrs", offline=[])
     elsewhere: list[str | Path] = ["placement/adrs", "--runs", copy / "none"]

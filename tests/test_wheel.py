@@ -84,7 +84,7 @@ def test_what_is_installed_runs_and_scores_in_an_empty_folder(site: Path, tmp_pa
     assert where.stdout.startswith(str(site))
 
 
-@pytest.mark.parametrize("named", [False, True], ids=["cwd", "PYTHONPATH=."])
+@pytest.mark.parametrize("named", [pytest.param(False, marks=pytest.mark.nightly), True], ids=["cwd", "PYTHONPATH=."])
 def test_the_installed_command_works_beside_files_of_the_same_names(site: Path, tmp_path: Path, named: bool) -> None:
     path = f".:{site}" if named else str(site)
     ran = run(
@@ -93,7 +93,7 @@ def test_the_installed_command_works_beside_files_of_the_same_names(site: Path, 
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize("path", ["", "."], ids=["cwd", "PYTHONPATH=."])
+@pytest.mark.parametrize("path", ["", pytest.param(".", marks=pytest.mark.nightly)], ids=["cwd", "PYTHONPATH=."])
 def test_python_m_evolve_works_beside_files_of_the_same_names(tmp_path: Path, path: str) -> None:
     command = [sys.executable, "-m", "evolve", "run", "--generations", "1", "--name", "r"]
     ran = run(command, littered(tmp_path), PYTHONPATH=path)

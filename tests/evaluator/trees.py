@@ -31,11 +31,13 @@ USERS = [os.getuid(), *([OTHER] if os.getuid() == 0 else [])]
 # Attacks are tried at both levels and by both users.
 at_both_levels = pytest.mark.parametrize("level", [strong, standard])
 by_both_users = pytest.mark.parametrize("user", USERS)
-# What a limit means is tested at one of them; the slow set has the others.
-_slow_standard = pytest.param("standard", marks=[*standard.marks, *([pytest.mark.slow] if bubblewrap.find() else [])])
-at_one_level = pytest.mark.parametrize("level", [strong, _slow_standard])
+# What a limit means is tested at one of them; `make nightly` has the others.
+_standard_nightly = pytest.param(
+    "standard", marks=[*standard.marks, *([pytest.mark.nightly] if bubblewrap.find() else [])]
+)
+at_one_level = pytest.mark.parametrize("level", [strong, _standard_nightly])
 by_one_user = pytest.mark.parametrize(
-    "user", [USERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in USERS[1:])]
+    "user", [USERS[0], *(pytest.param(one, marks=pytest.mark.nightly) for one in USERS[1:])]
 )
 
 

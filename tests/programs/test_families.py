@@ -66,7 +66,7 @@ def run(path: Path, seed: int) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=pytest.mark.slow if at % 3 else ()) for at, path in enumerate(PATHS)],
+    [pytest.param(path, marks=pytest.mark.nightly if at % 3 else ()) for at, path in enumerate(PATHS)],
     ids=[path.stem for path in PATHS],
 )
 def test_a_program_answers_every_instance_alike_in_every_process(path: Path) -> None:

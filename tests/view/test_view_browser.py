@@ -46,6 +46,7 @@ def looked(request: pytest.FixtureRequest) -> Looked:
     return found
 
 
+@pytest.mark.nightly  # `test_view_smoke.py` draws each view once
 @pytest.mark.parametrize(
     ("name", "programs"),
     [

@@ -36,7 +36,7 @@ def alone(path: Path) -> str:
     return done[0]
 
 
-@pytest.mark.parametrize("suite", ["or3", pytest.param("weibull", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("suite", ["or3", pytest.param("weibull", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_alone_in_the_initial_program_it_works_and_reaches_no_bar(path: Path, suite: str) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES

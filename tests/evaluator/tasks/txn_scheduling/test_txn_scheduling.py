@@ -100,7 +100,9 @@ def test_a_makespan_beside_the_schedule_is_refused() -> None:
     refused([list(range(100)), 1], "holds a list")
 
 
-@pytest.mark.parametrize("suite", [SUITES[0], *(pytest.param(suite, marks=pytest.mark.slow) for suite in SUITES[1:])])
+@pytest.mark.parametrize(
+    "suite", [SUITES[0], *(pytest.param(suite, marks=pytest.mark.nightly) for suite in SUITES[1:])]
+)
 def test_an_independent_slow_judge_agrees_on_real_workloads(suite: str) -> None:
     rng = random.Random(5)
     for instance in TASK.suite(suite).instances:
@@ -169,7 +171,9 @@ def test_other_names_and_another_order_are_the_same_workload(workload: dict[str,
     assert sorted(map(json.dumps, moved)) == sorted(map(json.dumps, workload["transactions"]))
 
 
-@pytest.mark.parametrize("suite", [SUITES[0], *(pytest.param(suite, marks=pytest.mark.slow) for suite in SUITES[1:])])
+@pytest.mark.parametrize(
+    "suite", [SUITES[0], *(pytest.param(suite, marks=pytest.mark.nightly) for suite in SUITES[1:])]
+)
 def test_the_bounds_shipped_are_proven_by_code(suite: str) -> None:
     text = (FOLDER / "bounds" / f"{suite}.json").read_text(encoding="utf-8")
     assert prove_bounds.as_text(suite, [instance.fresh() for instance in TASK.suite(suite).instances]) == text
