@@ -412,7 +412,7 @@ def test_what_lasts_longest_stands_first_whatever_the_kind() -> None:
         )
     )
     shared = first[: next(at for at, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1])]
-    assert shared.rstrip().endswith("Answer with a name, a description and")
+    assert shared.rstrip().endswith("Answer in this form, with")
     assert "What works: sorting." in shared
 
 
