@@ -16,6 +16,7 @@ from tests.openai_server import Behaviour, OpenAIServer, answer
 
 PROPOSALS = 40
 ATTEMPTS = 3
+EVERY = 10
 
 
 class Claim(NamedTuple):
@@ -126,7 +127,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
             generations=PROPOSALS,
             parallel=4,
             workers=2,
-            meta_every=10,
+            meta_every=EVERY,
             attempts=ATTEMPTS,
             search={"elites": 12, "unguided": 0.1, "stagnation": PROPOSALS},
         )
@@ -144,6 +145,24 @@ def test_at_most_a_fifth_of_the_calls_are_for_reports(ran: Ran) -> None:
     reports = ran.archive.meta.reports
     assert len(reports) >= 2
     assert reports[max(reports)].recommendations
+
+
+def test_a_round_begins_once_the_last_report_had_its_use(ran: Ran) -> None:
+    """Enough programs wait, and as many were asked for with that report; or three times as many wait."""
+    asked, programs, begun, in_force = set[int](), 0, 0, 0
+    rounds = 0
+    for event in ran.journal:
+        if event["event"] == "asked":
+            asked.add(event["generation"])
+        elif event["event"] == "evaluated":
+            programs += 1
+        elif event["event"] == "summarising" and event["programs"] > begun:
+            used = len(asked) - in_force >= EVERY
+            assert event["programs"] - begun >= (EVERY if used else 3 * EVERY)
+            begun, rounds = event["programs"], rounds + 1
+        elif event["event"] == "summarised":
+            in_force = len(asked)
+    assert programs >= PROPOSALS and rounds >= 2
 
 
 def test_no_two_questions_are_the_same(ran: Ran) -> None:
