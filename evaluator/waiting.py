@@ -34,9 +34,13 @@ class Threads(ThreadPoolExecutor):
         pending, until = set(futures), time.monotonic() + within_s
         while pending and time.monotonic() < until:
             done, pending = wait(pending, timeout=_SLICE_S, return_when=FIRST_COMPLETED)
-            if self._interrupted.is_set():
-                raise KeyboardInterrupt
+            self.raise_interrupt()
             yield from done
+
+    def raise_interrupt(self) -> None:
+        """Raise KeyboardInterrupt after Ctrl-C."""
+        if self._interrupted.is_set():
+            raise KeyboardInterrupt
 
     def result(self, future: Future[Result]) -> Result:
         """What a future comes to; raises what it raised."""

@@ -21,12 +21,10 @@ from evolve.completion import (
     estimate_tokens,
 )
 from evolve.config import Config
-from evolve.loop.mailbox import Mailbox
+from evolve.loop.executor import Executor
 from evolve.progress import Adapted, Event
 from evolve.search.stopping import OF_BUDGET, StopReason
 from evolve.usage import Budget, Spending, Usage
-
-_POLL_S = 0.1
 
 
 class Calls:
@@ -41,7 +39,7 @@ class Calls:
     def __init__(
         self,
         archive: Archive,
-        mailbox: Mailbox,
+        executor: Executor,
         *,
         config: Config,
         usual: Mapping[str, UsualOutput],
@@ -49,13 +47,14 @@ class Calls:
         tell: Callable[[Event], None],
     ) -> None:
         self._archive = archive
-        self._mailbox = mailbox
+        self._executor = executor
         self._budget = Budget(usd=config.budget_usd, tokens=config.budget_tokens, calls=config.budget_calls)
         self._usual = usual
         self._hurried = hurried
         self._tell = tell
-        self._free = threading.BoundedSemaphore(config.parallel)
-        self._lock = threading.Lock()
+        self._places = config.parallel
+        self._changed = threading.Condition()  # a place is free, or the run is to end
+        self._placed: set[RequestKey] = set()
         self._held_back: set[RequestKey] = set()
         self.exhausted: StopReason | None = None
         """Which budget refused a call."""
@@ -63,24 +62,28 @@ class Calls:
     @property
     def held_back(self) -> int:
         """How many requests wait since their endpoint takes no more for now. They hold none of the places."""
-        with self._lock:
+        with self._changed:
             return len(self._held_back)
 
     @contextmanager
     def asking(self, key: RequestKey) -> Iterator[Observer]:
-        """Who is to be told of the calls for a request. While one is under way it holds one of the `parallel` places,
+        """The observer of the calls for a request. While one is under way it holds one of the `parallel` places,
         patches and meta documents alike; between two of them it holds none.
 
-        What it is told raises CallFailed instead of letting a call be sent that may not: `cancelled` when the run ends
+        It raises CallFailed instead of letting a call be sent that may not: `cancelled` when the run ends
         before, `budget` when what it may take is more than there is left.
         """
-        place = _Seat(self._free, self._hurried)
         try:
-            yield partial(self._observe, key, place)
+            yield partial(self._observe, key)
         finally:
-            place.leave()
-            with self._lock:
+            with self._changed:
                 self._held_back.discard(key)
+                self._leave(key)
+
+    def hurry(self) -> None:
+        """Let those that wait for a place look whether the run is to end."""
+        with self._changed:
+            self._changed.notify_all()
 
     def expected_tokens(self, model: str, prompt: str | None) -> int:
         """What a question may take, sent and received; 0 where no model is asked that counts."""
@@ -97,22 +100,32 @@ class Calls:
             self.exhausted = OF_BUDGET[key]
         return key
 
-    def _observe(self, key: RequestKey, place: "_Seat", event: CallEvent) -> None:
-        with self._lock:
+    def _observe(self, key: RequestKey, event: CallEvent) -> None:
+        with self._changed:
             (self._held_back.add if event.phase == CallPhase.WAITING else self._held_back.discard)(key)
+            if event.phase == CallPhase.CALLING:
+                self._take(key)
+            elif event.phase != CallPhase.WAITING:
+                self._leave(key)
         if event.phase == CallPhase.WAITING:
             if self._hurried():
                 raise _cancelled()
-            return
-        if event.phase != CallPhase.CALLING:
-            place.leave()
-        if event.phase == CallPhase.ANSWERED:  # an answer has an event of its own
-            return
-        if event.phase == CallPhase.CALLING:
-            place.take()
-        refusal = self._mailbox.post(partial(self._record, key, event))
-        if refusal is not None:
-            raise refusal
+        elif event.phase != CallPhase.ANSWERED:  # an answer has an event of its own
+            refusal = self._executor.post(partial(self._record, key, event))
+            if refusal is not None:
+                raise refusal
+
+    def _take(self, key: RequestKey) -> None:
+        """Wait for a place. Raises CallFailed (`cancelled`) when the run is to end before one is free."""
+        if key not in self._placed:
+            self._changed.wait_for(lambda: len(self._placed) < self._places or self._hurried())
+            if len(self._placed) >= self._places:
+                raise _cancelled()
+            self._placed.add(key)
+
+    def _leave(self, key: RequestKey) -> None:
+        self._placed.discard(key)
+        self._changed.notify()
 
     def _record(self, key: RequestKey, event: CallEvent) -> CallFailed | None:
         """Record what a call came to, unless it is refused; for the thread that owns the archive."""
@@ -144,29 +157,7 @@ class Calls:
                 limit = f"{budget.tokens:,} tokens"
             case _:
                 said, limit = f"{spent.calls} calls were made", f"{budget.calls} calls"
-        return f"not asked: {said}, besides what is kept for others under way, with a budget of {limit} ({exceeded})"
-
-
-class _Seat:
-    """One of the places for requests under way, taken or not."""
-
-    def __init__(self, free: threading.BoundedSemaphore, hurried: Callable[[], bool]) -> None:
-        self._free = free
-        self._hurried = hurried
-        self._taken = False
-
-    def take(self) -> None:
-        """Wait for a place. Raises CallFailed (`cancelled`) when the run ends before one is free."""
-        while not self._taken:
-            self._taken = self._free.acquire(timeout=_POLL_S)
-            if not self._taken and self._hurried():
-                raise _cancelled()
-
-    def leave(self) -> None:
-        """Give it back."""
-        if self._taken:
-            self._taken = False
-            self._free.release()
+        return f"not asked: {said}, apart from what is kept for others under way, with a budget of {limit} ({exceeded})"
 
 
 def _cancelled() -> CallFailed:

@@ -4,58 +4,30 @@ It is a generator: it yields what it waits for, and the loop, which owns the arc
 of it. A generation that was cut off is taken up by the same function with what is on record of it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
-from evolve.archive.archive import Archive
 from evolve.archive.events import AskedEvent
-from evolve.archive.records import EVALUATED_REASONS, ProgramRecord, Unfinished
+from evolve.archive.records import EVALUATED_REASONS, Unfinished
 from evolve.completion import CallFailed, Completion, Followed
-from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
 from evolve.guidance.history import followed_in
-from evolve.judging.evaluators import EvaluatorPair
 from evolve.judging.recording import question_of, record_confirmed, record_program
 from evolve.language import language_of
 from evolve.loop.calls import Calls
-from evolve.loop.steps import BudgetReached, Steps, Wait, WaitPhase
-from evolve.loop.summaries import Summaries
+from evolve.loop.context import RunContext
+from evolve.loop.executor import BudgetReached, Job, JobKind, Steps
 from evolve.patch import PatchReason
 from evolve.program import PatchKind
-from evolve.progress import Confirmed, Evaluated, Event, Refused
+from evolve.progress import Confirmed, Evaluated, Refused
 from evolve.proposal import Choice, Refusal, Request
-from evolve.propose.building import Duplicate, NewProgram, build_program, recorded_result
-from evolve.propose.requests import Requests, fitting, recorded_choice
+from evolve.propose.building import Duplicate, NewProgram, build_program
+from evolve.propose.requests import fitting, recorded_choice
 from evolve.propose.verdicts import failure_message
-from evolve.seams import Proposer, Search
+from evolve.seams import Proposer
 from evolve.search.strategies import recall
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext:
-    """What every generation of a run works with. `tuner` answers the kind `tune`; `building` maps the programs under
-    way to their generations."""
-
-    archive: Archive
-    config: Config
-    search: Search
-    proposers: Mapping[str, Proposer]
-    tuner: Proposer
-    evaluators: EvaluatorPair
-    requests: Requests
-    summaries: Summaries
-    calls: Calls
-    tell: Callable[[Event], None]
-    building: dict[str, int] = field(default_factory=dict)
-
-    def known(self, source_hash: str) -> tuple[int, str] | None:
-        """The generation that has a program already, recorded or under way, and what came of it."""
-        under_way = self.building.get(source_hash)
-        being_built = None if under_way is None else (under_way, "being evaluated")
-        return recorded_result(self.archive.reader, source_hash) or being_built
 
 
 def generation(run: RunContext, number: int, begun: Unfinished | None = None) -> Steps:
@@ -96,8 +68,8 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             continue
         run.building[program.source_hash] = number
         try:
-            job: Callable[[], Any] = partial(run.evaluators.evaluator.evaluate, program.source)
-            evaluation = yield Wait(phase=WaitPhase.EVALUATING, job=job)
+            work = partial(run.evaluators.evaluator.evaluate, program.source)
+            evaluation = yield Job(kind=JobKind.EVALUATE, work=work, generation=number)
             if not final and _goes_back(run, evaluation, refusals):
                 message = failure_message(evaluation, program.source)
                 _refuse(run, number, attempt, PatchError(evaluation.outcome, message), followed=followed)
@@ -115,30 +87,24 @@ def confirming(run: RunContext) -> Steps:
     hold, it is withdrawn from choice, and its children stay."""
     reader, before = run.archive.reader, run.archive.reader.would_lead
     assert before is not None
-    job = partial(run.evaluators.confirm, reader.source(before), reader.evaluation(before))
-    confirmation = yield Wait(phase=WaitPhase.CONFIRMING, job=job)
-    told = reader.position
+    work = partial(run.evaluators.confirm, reader.source(before), reader.evaluation(before))
+    confirmation = yield Job(kind=JobKind.CONFIRM, work=work, generation=before.generation)
+    position = reader.position
     held_out = record_confirmed(run.archive, run.evaluators, before, confirmation)
-    tell_confirmed(run, before, told)
     record, detail = reader.find(before.commit), confirmation.evaluation.detail
-    run.tell(Confirmed(record=record, detail=detail, is_best=reader.best is record, held_out=held_out))
-
-
-def tell_confirmed(run: RunContext, before: ProgramRecord, told: int) -> None:
-    """Tell those who go by it that a program has another record than before. The search had been told so much."""
-    record = run.archive.reader.find(before.commit)
-    recall(run.search, run.archive.reader.history(since=told))
+    recall(run.search, reader.history(since=position))
     run.summaries.confirmed(before, record)
     run.requests.renew()
+    run.tell(Confirmed(record=record, detail=detail, is_best=reader.best is record, held_out=held_out))
 
 
 def _question(
     run: RunContext, number: int, attempt: int, choice: Choice, refusals: list[Refusal]
-) -> tuple[Choice, Wait]:
+) -> tuple[Choice, Job]:
     """Render the prompt, write the question down, and say how to ask it. A prompt that would be too long is made of
     less; the choice is then what was asked in the end. Raises PromptTooLong, BudgetReached."""
-    choice, question = _of_whom_is_asked(run, number, attempt, choice)
-    proposer = run.tuner if choice.kind is PatchKind.TUNE else run.proposers[choice.model]
+    choice, question = _resolve_model(run, number, attempt, choice)
+    proposer = run.tuner if choice.kind is PatchKind.TUNE else run.models.proposers[choice.model]
     guidance = run.summaries.guidance(number, choice.parent) if choice.guided else None
     full = run.requests.make(number, attempt, choice, refusals, guidance)
     request, prompt = fitting(proposer, full)
@@ -157,11 +123,12 @@ def _question(
         question = replace(question, kind=request.kind, inspirations=inspirations, shortened=True)
     run.archive.asked(question, prompt)
     if choice.kind is PatchKind.TUNE:
-        return choice, Wait(phase=WaitPhase.TUNING, job=partial(proposer.answer, request, prompt, lambda _: None))
-    return choice, Wait(phase=WaitPhase.ASKING, job=partial(_ask, run.calls, proposer, request, prompt))
+        work = partial(proposer.answer, request, prompt, lambda _: None)
+        return choice, Job(kind=JobKind.TUNE, work=work, generation=number)
+    return choice, Job(kind=JobKind.ASK, work=partial(_ask, run.calls, proposer, request, prompt), generation=number)
 
 
-def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice) -> tuple[Choice, AskedEvent]:
+def _resolve_model(run: RunContext, number: int, attempt: int, choice: Choice) -> tuple[Choice, AskedEvent]:
     """The choice with the model that is asked in the end, and the question, which says why it is that one: the one that
     repairs programs and answers, or another one where its own has been given weight 0 since. To tune is asked of no
     model."""
@@ -218,7 +185,7 @@ def _refuse(
 
 
 def _is_withdrawn(run: RunContext, choice: Choice) -> bool:
-    """Whether a program that was chosen has not held since: nobody is to be shown it, or to mend a change of it."""
+    """Whether a program that was chosen has not held since: no prompt shows it, and no change of it is repaired."""
     chosen = [choice.parent, *choice.inspirations]
     return any(one.correct and not run.archive.reader.find(one.commit).correct for one in chosen)
 
@@ -226,8 +193,8 @@ def _is_withdrawn(run: RunContext, choice: Choice) -> bool:
 def _goes_back(run: RunContext, evaluation: Evaluation, refusals: Sequence[Refusal]) -> bool:
     """Whether a failed evaluation goes back to its model in the same generation: once, and of nothing that
     says as much of the machine, or that nobody is to learn from."""
-    mendable = not evaluation.correct and evaluation.quarantine is None and evaluation.outcome is not Outcome.TIMEOUT
-    return mendable and bool(run.config.models) and not any(one.reason in EVALUATED_REASONS for one in refusals)
+    repairable = not evaluation.correct and evaluation.quarantine is None and evaluation.outcome is not Outcome.TIMEOUT
+    return repairable and bool(run.config.models) and not any(one.reason in EVALUATED_REASONS for one in refusals)
 
 
 def _record(

@@ -28,7 +28,10 @@ from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import check_on_fresh, try_new_orders
 from evolve.judging.recording import rescore as rescore_programs
 from evolve.language import language_of_task
-from evolve.loop.loop import Loop, RunServices
+from evolve.loop.admission import LiveAdmission, elsewhere
+from evolve.loop.context import RunServices
+from evolve.loop.executor import ThreadExecutor
+from evolve.loop.loop import Loop
 from evolve.opening import initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated, Warned
@@ -74,7 +77,9 @@ class Session(RunServices):
 
         Raises TaskError when generations were left open for what the task's own code did wrong.
         """
-        loop = Loop(self, listener, interrupt)
+        asking = self.config.parallel + elsewhere(self.config) + 1
+        executor = ThreadExecutor(asking=asking, evaluating=self.config.workers, cancel=self.evaluators.cancel)
+        loop = Loop(self, executor, listener, partial(LiveAdmission, executor=executor, interrupt=interrupt))
         if not self.resumed:
             reader = self.archive.reader
             initial, held_out = reader.programs[0], reader.held_out_scores.get(0)
@@ -96,7 +101,7 @@ class Session(RunServices):
         self.archive.stopped(reason.value)
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
-                f"{loop.task_error}. Its answers are kept: mend the task, then: "
+                f"{loop.task_error}. Its answers are kept: repair the task, then: "
                 + command("resume", self.archive.folder, "--rescore")
             )
         return reason
@@ -233,7 +238,7 @@ def _changed_identity(
     said = f"its programs were scored otherwise: {'; '.join(parts)}"
     if changed and (rescore is None or not rescore(said)):
         raise ArchiveError(
-            f"{archive.folder}: {said}; scores of the two cannot stand beside each other. "
+            f"{archive.folder}: {said}; scores of the two cannot be compared. "
             f"To score the elites again and go on: {command('resume', archive.folder, '--rescore')}"
         )
     return changed

@@ -13,8 +13,7 @@ from evolve.evidence.facts import FactReader
 from evolve.guidance.advisor import Advisor
 from evolve.guidance.history import History, outcomes
 from evolve.loop.calls import Calls
-from evolve.loop.mailbox import Mailbox
-from evolve.loop.steps import Steps, Wait, WaitPhase
+from evolve.loop.executor import Executor, Job, JobKind, Steps
 from evolve.meta.summarizer import Ask, SummaryRequest
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Summarised
@@ -35,30 +34,30 @@ class Summaries:
     """
 
     def __init__(
-        self, archive: Archive, writer: SummaryWriter, *, config: Config, mailbox: Mailbox, calls: Calls
+        self, archive: Archive, writer: SummaryWriter, *, config: Config, executor: Executor, calls: Calls
     ) -> None:
         self.writer = writer
         self._archive = archive
         self._every = config.meta_every
         self._advised = writer.llm is not None
-        self._mailbox = mailbox
+        self._executor = executor
         self._calls = calls
         self._under_way = False
-        self._begin_anew()
+        self._reset()
 
     @property
     def programs(self) -> int:
         """How many programs there were when the last round began."""
         return max(self._archive.reader.meta.begun, self._archive.reader.meta.closed)
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         reader = self._archive.reader
         self._facts, self._history, self._evidence = FactReader(reader), History(reader), Evidence()
         self._advisor, self._outdated = Advisor(reader, self._history), False
 
     def restore(self) -> None:
         """Take up every generation that has ended, as it is on record now."""
-        self._begin_anew()
+        self._reset()
         for ended in self._archive.reader.endings():
             self._evidence.add(self._facts.ended(ended))
 
@@ -118,8 +117,8 @@ class Summaries:
             ask=ask,
             outcomes=outcomes(archive.reader, self._history, self._evidence.facts) if self._advised else (),
             # Both are called by the thread that runs the round.
-            at_next_call=lambda: self._mailbox.post(partial(self._request, ask, closing)),
-            details=lambda generation: self._mailbox.post(partial(self._facts.details, generation)),
+            at_next_call=lambda: self._executor.post(partial(self._request, ask, closing)),
+            details=lambda generation: self._executor.post(partial(self._facts.details, generation)),
         )
 
     def finish(self, ended: Round, *, closing: bool = False) -> None:
@@ -153,7 +152,7 @@ class Summaries:
                 raise ValueError(f"{key}: there is no model to ask")
             with self._calls.asking(key) as observe:
                 answer = llm.complete([Message(role="user", content=prompt)], key=key, observe=observe)
-            self._mailbox.post(lambda: archive.meta_answered(key, prompt, answer))
+            self._executor.post(lambda: archive.meta_answered(key, prompt, answer))
             return answer
 
         return ask
@@ -165,7 +164,7 @@ def summarising(
     """Write the document that is due, or the one that closes a session. A round that the run's end cut short stays open
     for the next session."""
     request = summaries.begin(summaries.asker(), closing=closing)
-    ended = yield Wait(phase=WaitPhase.SUMMARISING, job=partial(summaries.writer.summarizer.summarise, request))
+    ended = yield Job(kind=JobKind.SUMMARISE, work=partial(summaries.writer.summarizer.summarise, request))
     if ended.report is None and hurried():
         return
     summaries.finish(ended, closing=closing)

@@ -11,61 +11,68 @@ from typing import Final
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evaluator.waiting import threads
+from evolve import progress
 from evolve.archive.archive import Archive
 from evolve.archive.events import (
-    AnsweredEvent,
-    AskedEvent,
-    ClosedEvent,
+    CalledEvent,
     EvaluatedEvent,
     Event,
     ExcludedEvent,
+    FreshEvent,
     HeldOutEvent,
-    MetaAnsweredEvent,
-    RefusedEvent,
+    NotedEvent,
     ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
     StoppedEvent,
-    SummarisedEvent,
-    SummarisingEvent,
     TuningBaselineEvent,
 )
 from evolve.archive.reader import RunReader
-from evolve.config import render_config
+from evolve.config import MOST_AT_ONCE, render_config
 from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import try_new_orders
 from evolve.judging.recording import rescore
 from evolve.language import language_of_task
-from evolve.opening import task_of_run
+from evolve.loop.context import RunServices
+from evolve.loop.loop import Loop
+from evolve.opening import open_models, task_of_run
 from evolve.program import normalised_hash
-from evolve.rerun.parting import Parted, Parting, SessionOver
+from evolve.rerun.divergence import Diverged, Divergence, SessionOver
 from evolve.rerun.record import JUDGES, Record
-from evolve.rerun.sitting import RepeatedSession, Tools, require_met
-from evolve.rerun.tape import TAKEN_OVER, CheckedJournal, Tape
+from evolve.rerun.recorded import RecordedExecutor, Tools
+from evolve.rerun.stand_ins import (
+    RecordedAnswers,
+    RecordedLLM,
+    RecordedProposer,
+    RecordedSearch,
+    RecordedSummarizer,
+)
+from evolve.rerun.tape import CheckedJournal, Tape
 from evolve.rerun.tuned import TunedByHand
 from evolve.rerun.verdicts import RecordedJudge, VerdictTally
+from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
 from evolve.tuning.baseline import measure_baseline
 
 _AHEAD: Final = 2
-"""So many programs are evaluated ahead for each evaluator process."""
+"""How many programs are evaluated ahead for each evaluator process."""
 _MORE_THREADS: Final = 8
 
 
 @dataclass(slots=True, kw_only=True)
 class Repeated:
-    """What came of doing a run again. `part` is where it parts from its record, None if it does not; `fingerprint` that
-    of what was made; the rest counts what was done: questions put again and those that stand as recorded, answers,
-    verdicts, documents."""
+    """What came of doing a run again. `divergence` is where it differs from its record, None if it does not;
+    `fingerprint` that of what was made; the rest counts what was done: questions put again and those that stand as
+    recorded, answers, verdicts, documents."""
 
     run: str
     generations: int
     recorded_fingerprint: str
     sandbox: tuple[str, str]  # the level on record, and here
     fingerprint: str | None = None
-    part: Parting | None = None
+    divergence: Divergence | None = None
     events: int = 0
     questions: int = 0
     questions_as_recorded: int = 0
@@ -79,7 +86,7 @@ class Repeated:
     @property
     def equal(self) -> bool:
         """Whether all of it came again as it is on record."""
-        return self.part is None and self.fingerprint == self.recorded_fingerprint
+        return self.divergence is None and self.fingerprint == self.recorded_fingerprint
 
 
 def rerun(
@@ -99,8 +106,8 @@ def rerun(
     """
     with Record(folder) as record:
         config, source = record.config, record.archive
-        sittings = map(record.config_of, record.sittings)
-        own = require_trust_to_repeat(source, sittings, typed_task=task_folder is not None, agree=trust)
+        sessions = map(record.config_of, record.sessions)
+        own = require_trust_to_repeat(source, sessions, typed_task=task_folder is not None, agree=trust)
         task = task_of_run(source, task_folder or config.task, verb="rerun")
         if not source.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
@@ -115,15 +122,15 @@ def rerun(
                 recorded_fingerprint=source.fingerprint(),
                 sandbox=(str(record.created.identity.get("sandbox")), pair.evaluator.sandbox),
             )
-            found.part = _other_judge(record, pair)
-            if found.part is not None:
+            found.divergence = _other_judge(record, pair)
+            if found.divergence is not None:
                 return found
             with (
                 _place(out) as place,
                 threads(2 * count + _MORE_THREADS, cancel=pair.cancel) as pool,
                 _begun(record, place, pair.task, owned=own and out is not None) as (archive, tape),
             ):
-                judge = RecordedJudge(pair, record, pool)
+                judge = RecordedJudge(pair, record, pool, ahead=_AHEAD * count)
                 found.verdicts = judge.tally
                 tools = Tools(
                     record=record,
@@ -138,15 +145,15 @@ def rerun(
         return found
 
 
-def _other_judge(record: Record, pair: EvaluatorPair) -> Parting | None:
+def _other_judge(record: Record, pair: EvaluatorPair) -> Divergence | None:
     """Why nothing can be compared: what is installed is not what scored last; None if it is."""
-    recorded, here = record.sittings[-1].judge, pair.identity()
+    recorded, here = record.sessions[-1].judge, pair.identity()
     differing = [key for key in JUDGES if recorded[key] != here[key]]
     if not differing:
         return None
     sides = (", ".join(f"{key} {str(side[key])[:16]}" for key in differing) for side in (recorded, here))
     first, second = sides
-    return Parting(generation=0, what="what scores its programs differs", recorded=first, found=second)
+    return Divergence(generation=0, what="what scores its programs differs", recorded=first, found=second)
 
 
 @contextmanager
@@ -178,33 +185,23 @@ class _Rerun:
     def __init__(
         self, tools: Tools, pair: EvaluatorPair, found: Repeated, *, workers: int, tell: Callable[[int, int], None]
     ) -> None:
+        self._tools, self._pair, self._found, self._tell, self._workers = tools, pair, found, tell, workers
         self._record, self._archive, self._tape = tools.record, tools.archive, tools.tape
-        self._judge, self._pool, self._pair = tools.judge, tools.threads, pair
-        self._found, self._tell = found, tell
-        self._tools = tools
         self._by_hand = TunedByHand(tools)
-        self._ahead = iter(self._record.order[1:])
-        self._most_ahead = _AHEAD * workers
-        self._begun_ahead = self._judged = 0
-        self._workers = workers
-        self._sitting = 0
-        self._session: RepeatedSession | None = None
-        self._ended = -1
+        self._session = self._record.sessions[0]
 
     def run(self) -> None:
-        """Go through the record to its end, or to where what is found parts from it."""
+        """Go through the record to its end, or to where what is found diverges from it."""
         tape, found = self._tape, self._found
         try:
             while (event := tape.next) is not None:
                 try:
                     self._meet(event)
                 except SessionOver:
-                    self._close()
-                self._progress()
-        except Parted as parted:
-            found.part = parted.part
-        finally:
-            self._close()
+                    continue
+                tape.require_met(event)
+        except Diverged as diverged:
+            found.divergence = diverged.divergence
         passed = tape.passed
         found.events = sum(passed.values()) - sum(
             passed[name] for name in ("as_recorded", "unusable", "documents", "tuned")
@@ -214,132 +211,99 @@ class _Rerun:
         found.answers = passed["answered"] + passed["meta_answered"]
         found.patches_refused, found.documents = passed["unusable"], passed["documents"]
         found.fingerprint = self._archive.reader.fingerprint()
-        if found.part is None and not found.equal:
+        if found.divergence is None and not found.equal:
             shown = (found.recorded_fingerprint, found.fingerprint)
-            found.part = Parting(generation=None, what="the fingerprint differs", recorded=shown[0], found=shown[1])
+            what = "the fingerprint differs"
+            found.divergence = Divergence(generation=None, what=what, recorded=shown[0], found=shown[1])
 
     def _meet(self, event: Event) -> None:
-        """Do what leads to the next event on record. Raises Parted where nothing does, or to another."""
-        tape = self._tape
-        if isinstance(event, ResumedEvent):
-            self._resumed(event)
-            return
-        of_a_judge = isinstance(event, RescoredEvent | HeldOutEvent | ReorderedEvent | TuningBaselineEvent)
-        elsewhere = of_a_judge and not tape.judge_is_here
-        if event.event in TAKEN_OVER or elsewhere:
-            if isinstance(event, StoppedEvent):
-                self._close()
-            before, told = self._archive.reader.would_lead, self._archive.reader.position
-            tape.take_over()
-            if self._session is not None and before is not None and isinstance(event, RescoredEvent):
-                self._session.took_over(before, told)
-            return
-        if isinstance(event, EvaluatedEvent) and event.generation == 0:
-            self._initial()
-        elif isinstance(event, TuningBaselineEvent):
-            measure_baseline(self._archive, self._pair, event.proposals, workers=self._workers)
-        elif isinstance(event, ReorderedEvent):
-            self._close()
-            suite, interrupt = self._pair.evaluator.suite, threading.Event()
-            try_new_orders(self._archive, suite, self._pair.others, interrupt=interrupt, tell=lambda event: None)
-        elif isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent) and self._is_by_hand(event):
-            self._close()
-            self._move_by_hand(event)
-        else:
-            self._move(event)
-        require_met(tape, event)
-        if self._session is not None:
-            self._session.take_up()
-
-    def _is_by_hand(self, event: AskedEvent | AnsweredEvent | EvaluatedEvent) -> bool:
-        return self._record.by_hand.get(event.generation) == self._sitting
-
-    def _move_by_hand(self, event: AskedEvent | AnsweredEvent | EvaluatedEvent) -> None:
+        """Do what leads to the next event on record. Raises Diverged where it leads to another one."""
+        here = self._tape.judge_is_here
         match event:
-            case AskedEvent():
-                self._by_hand.asked(event)
-            case AnsweredEvent():
-                self._by_hand.answered(event)
-            case EvaluatedEvent():
-                self._look_ahead()
-                self._by_hand.evaluated(event)
+            case ResumedEvent():
+                self._resumed(event)
+            case StoppedEvent() | NotedEvent() | FreshEvent() | CalledEvent():
+                self._tape.take_over()
+            case TuningBaselineEvent() | ReorderedEvent() | HeldOutEvent() if not here:
+                self._tape.take_over()
+            case RescoredEvent() if not here and self._archive.reader.to_rescore:
+                self._tape.take_over()
+            case EvaluatedEvent(generation=0):
+                self._initial()
+            case TuningBaselineEvent():
+                measure_baseline(self._archive, self._pair, event.proposals, workers=self._workers)
+            case ReorderedEvent():
+                suite, interrupt = self._pair.evaluator.suite, threading.Event()
+                try_new_orders(self._archive, suite, self._pair.others, interrupt=interrupt, tell=lambda event: None)
+            case _ if self._record.is_by_hand(event, self._session):
+                self._by_hand.meet(event)
+            case _:
+                self._run_loop()
 
-    def _move(self, event: Event) -> None:
-        session = self._session = self._session or self._first()
-        match event:
-            case AskedEvent():
-                session.asked(event)
-            case AnsweredEvent():
-                session.answered(event)
-            case RefusedEvent():
-                session.refused(event)
-            case EvaluatedEvent():
-                self._look_ahead()
-                session.evaluated(event)
-            case RescoredEvent():
-                session.confirmed(event)
-            case MetaAnsweredEvent():
-                session.meta_answered(event)
-            case SummarisingEvent():
-                session.summarising()
-            case SummarisedEvent() | ClosedEvent():
-                session.summarised(closing=isinstance(event, ClosedEvent))
+    def _run_loop(self) -> None:
+        """Let the loop go on as far as the session did."""
+        tools, record, tape, session = self._tools, self._record, self._tape, self._session
+        tape.as_recorded = not session.questions_known
+        pair = self._here()
+        mine = [key for key, number in record.meta_answers.items() if number == session.number]
+        answers = RecordedAnswers(mine, record.meta_failures)
+        config = record.config_of(session)
+        # A question may be put while others wait for their answers, in whichever order these come; and the record says
+        # how far the session went.
+        unlimited = {"parallel": MOST_AT_ONCE, "budget_usd": None, "budget_tokens": None, "budget_calls": None}
+        many = config.model_copy(update=unlimited)
+        models = open_models(
+            many,
+            pair.task,
+            pair.evaluator.suite,
+            threading.Event(),
+            opened=lambda model: RecordedLLM(model.shown_name, answers),
+        )
+        search = open_search(models.search_settings(config))
+        if tape.as_recorded:
+            prompts = {key: tape.text(prompt) for key, prompt in record.meta_prompts.items()}
+            summarizer = RecordedSummarizer(models.writer.summarizer, prompts, record.meta_failures)
+            proposers = {name: RecordedProposer(proposer, tape) for name, proposer in models.proposers.items()}
+            models = replace(models, proposers=proposers, writer=replace(models.writer, summarizer=summarizer))
+            search = RecordedSearch(search, tape)
+        services = RunServices(archive=self._archive, config=many, evaluators=pair, models=models, search=search)
+        executor = RecordedExecutor(tools, session, answers)
+        Loop(services, executor, self, executor.admit).run()
 
-    def _first(self) -> RepeatedSession:
-        """The session that the run was begun in."""
-        session = RepeatedSession(self._tools, self._record.sittings[self._sitting])
-        session.begin()
-        return session
+    def _here(self) -> EvaluatorPair:
+        """The evaluators, as far as they scored in the session."""
+        pair = self._tools.evaluators
+        return pair if self._tape.judge_is_here else replace(pair, held_out=None)
 
     def _initial(self) -> None:
         """The initial program is judged, and recorded."""
-        record, tape = self._record, self._tape
+        record, tape, threads = self._record, self._tape, self._tools.threads
         source = record.archive.source(record.archive.programs[0])
-        sitting = record.verdicts[0].sitting
-        tape.judge_is_here = self._judge.is_here(sitting)
-        pair = self._tools.evaluators if tape.judge_is_here else replace(self._tools.evaluators, held_out=None)
-        self._judge.expect(0)
-        confirmed = self._pool.result(self._pool.submit(pair.judge, source))
+        tape.judge_is_here = self._tools.judge.is_here(record.verdicts[0].session)
+        self._tools.judge.expect(0)
+        confirmed = threads.result(threads.submit(self._here().judge, source))
         begun_with = record.created.identity.get("initial")
         found = normalised_hash(source, language_of_task(self._pair.task))
         if begun_with not in (None, found):
-            raise Parted(Parting(generation=0, what="its program differs", recorded=str(begun_with), found=found))
+            what = "its program differs"
+            raise Diverged(Divergence(generation=0, what=what, recorded=str(begun_with), found=found))
         record_initial(self._archive, source, confirmed, self._pair)
 
     def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""
-        self._close()
-        self._sitting += 1
-        sitting, tape = self._record.sittings[self._sitting], self._tape
-        tape.judge_is_here = self._judge.is_here(sitting.number)
+        self._session = self._record.sessions[self._session.number + 1]
+        self._tape.judge_is_here = self._tools.judge.is_here(self._session.number)
         self._archive.resumed(changed=event.changed, identity=event.identity or {}, rescore=event.rescore)
-        while isinstance(excluded := tape.next, ExcludedEvent):
+        while isinstance(excluded := self._tape.next, ExcludedEvent):
             self._archive.excluded(excluded.generation)
-        if not self._archive.reader.programs:
-            return  # it was cut off before there was an initial program: that is judged now
-        if tape.judge_is_here:
+        if self._archive.reader.programs and self._tape.judge_is_here:
             rescore(self._archive, self._pair, workers=self._workers, tell=lambda done, of: None)
-        elif self._archive.reader.to_rescore:
-            return  # taken over, event by event; the session begins behind that
-        self._session = RepeatedSession(self._tools, sitting)
-        self._session.begin()
 
-    def _close(self) -> None:
-        if self._session is not None:
-            self._session.close()
-        self._session = None
+    # -- the listener of its loops --------------------------------------------------------------------------------
 
-    def _look_ahead(self) -> None:
-        """Have the programs that come next evaluated."""
-        self._judged += 1
-        while self._begun_ahead < self._judged + self._most_ahead:
-            generation = next(self._ahead, None)
-            if generation is None:
-                return
-            self._judge.expect(generation)
-            self._begun_ahead += 1
+    def tell(self, event: progress.Event, now: progress.Progress) -> None:
+        """See Listener.tell."""
+        self._tell(now.finished, self._found.generations)
 
-    def _progress(self) -> None:
-        if self._archive.reader.ended != self._ended:
-            self._ended = self._archive.reader.ended
-            self._tell(max(0, self._ended - 1), self._found.generations)
+    def tick(self, now: progress.Progress) -> None:
+        """See Listener.tick."""

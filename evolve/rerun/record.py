@@ -55,10 +55,10 @@ JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
 
 
 @dataclass(slots=True, kw_only=True)
-class Sitting:
+class RecordedSession:
     """One session on record. `judge` is what scored in it, `unknown` which keys of its configuration are not on record
     since they were changed later; `known` those that a change set before. `finals` and `others`: the attempts whose
-    refusal ended a generation, and those whose refusal did not. `repair_model`: who was asked to mend, None where no
+    refusal ended a generation, and those whose refusal did not. `repair_model`: which model repaired, None where no
     question was put for that. `offline`: no model could be asked yet."""
 
     number: int
@@ -87,7 +87,7 @@ class VerdictPlace:
 
     offset: int
     length: int
-    sitting: int
+    session: int
 
 
 class Record:
@@ -104,20 +104,20 @@ class Record:
             self.archive.close()
             raise
         self.created: CreatedEvent
-        self.sittings: list[Sitting] = []
+        self.sessions: list[RecordedSession] = []
         self.verdicts: dict[int, VerdictPlace] = {}
         self.order: list[int] = []  # generations with a verdict, as they were recorded
         self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each
-        self.meta_answers: dict[MetaKey, int] = {}  # the sitting of each answer, by the key of its request
+        self.meta_answers: dict[MetaKey, int] = {}  # the session of each answer, by the key of its request
         self.meta_prompts: dict[MetaKey, str] = {}  # the object of the prompt of each answer
         self.meta_failures: dict[MetaKey, str] = {}  # why a step of a round had no answer, by the key of its request
-        self.by_hand: dict[int, int] = {}  # the sitting after which `evolve tune` asked for a generation
+        self.by_hand: dict[int, int] = {}  # the session after which `evolve tune` asked for a generation
         self.generations = 0
         try:
             self._rounds = 0
             self._changes: list[Mapping[str, Any]] = []  # of the configuration, by each session
             self._kinds: dict[int, PatchKind] = {}  # of the patch that each generation was asked for last
-            self._stopped = False  # the session has told how it ended
+            self._stopped = False  # the session's end is on record
             # Questions for numbers with nothing behind them, and how far each is.
             self._last: list[tuple[int, str]] = []
             for entry in self._journal.entries():
@@ -145,6 +145,12 @@ class Record:
         """Every event again, in order."""
         return map(read_event, self._journal.documents())
 
+    def is_by_hand(self, event: Event | None, session: RecordedSession) -> bool:
+        """Whether an event belongs to what `evolve tune` asked for after a session."""
+        if not isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent):
+            return False
+        return self.by_hand.get(event.generation) == session.number
+
     def evaluation(self, generation: int) -> Mapping[str, Any]:
         """The recorded evaluation of a program, as JSON."""
         place = self.verdicts[generation]
@@ -159,20 +165,20 @@ class Record:
         reasoning = "" if event.reasoning is None else self.archive.text(event.reasoning)
         return replace(answer, reasoning=reasoning, tuning=event.tuning)
 
-    def config_of(self, sitting: Sitting) -> Config:
+    def config_of(self, session: RecordedSession) -> Config:
         """The configuration of a session, as far as it is on record; where it is not, every model may be asked. Raises
         ArchiveError where what is on record is none."""
-        document = self.config.model_dump(mode="json") | sitting.known | _LIMITS
-        if "attempts" in sitting.unknown:
-            document["attempts"] = sitting.attempts
-        if "repair_model" in sitting.unknown:
-            document["repair_model"] = sitting.repair_model
-        if sitting.offline:
+        document = self.config.model_dump(mode="json") | session.known | _LIMITS
+        if "attempts" in session.unknown:
+            document["attempts"] = session.attempts
+        if "repair_model" in session.unknown:
+            document["repair_model"] = session.repair_model
+        if session.offline:
             document |= {"models": [], "meta_model": None, "repair_model": None}
-        if not sitting.questions_known:
+        if not session.questions_known:
             document["models"] = [model | {"weight": model["weight"] or 1.0} for model in document["models"]]
         try:
-            return build_config(document, origin=f"the configuration of session {sitting.number}")
+            return build_config(document, origin=f"the configuration of session {session.number}")
         except InputError as wrong:
             raise ArchiveError(
                 f"{self.archive.folder}: its events `resumed` and run.yaml contradict each other: {wrong}; restore the "
@@ -186,7 +192,7 @@ class Record:
             case CreatedEvent() as event:
                 self.created = event
                 self._changes.append({})
-                self.sittings.append(Sitting(number=0, judge={key: event.identity.get(key) for key in JUDGES}))
+                self.sessions.append(RecordedSession(number=0, judge={key: event.identity.get(key) for key in JUDGES}))
             case ResumedEvent() as event:
                 self._note_session(event)
             case AskedEvent() as event:
@@ -195,16 +201,16 @@ class Record:
                 self.verdicts[event.generation] = VerdictPlace(
                     offset=entry.offset,
                     length=entry.length,
-                    sitting=len(self.sittings) - 1,
+                    session=len(self.sessions) - 1,
                 )
                 self.order.append(event.generation)
             case RefusedEvent() as event:
                 self.refusals[event.generation, event.attempt] = event.seq
                 once = event.reason == PatchReason.PROMPT_TOO_LONG or self._kinds[event.generation] is PatchKind.TUNE
                 if event.status is not Status.FAILED and not once:
-                    (self.sittings[-1].finals if event.final else self.sittings[-1].others).add(event.attempt)
+                    (self.sessions[-1].finals if event.final else self.sessions[-1].others).add(event.attempt)
             case MetaAnsweredEvent() as event:
-                self.meta_answers[event.key] = len(self.sittings) - 1
+                self.meta_answers[event.key] = len(self.sessions) - 1
                 self.meta_prompts[event.key] = event.prompt
             case SummarisedEvent() as event:
                 self._rounds += 1
@@ -214,8 +220,8 @@ class Record:
 
     def _note_session(self, event: ResumedEvent) -> None:
         changed = {key: now for key, now in (event.identity or {}).items() if key in JUDGES}
-        before = self.sittings[-1]
-        self.sittings.append(Sitting(number=before.number + 1, judge={**before.judge, **changed}))
+        before = self.sessions[-1]
+        self.sessions.append(RecordedSession(number=before.number + 1, judge={**before.judge, **changed}))
         if (key := misplaced(event.changed)) is not None:
             raise ArchiveError(
                 f"{self.archive.folder}: event {event.seq} (`resumed`) tells a change of {one_line(key, 40)}, "
@@ -225,13 +231,13 @@ class Record:
         self._changes.append(event.changed)
 
     def _note_question(self, event: AskedEvent) -> None:
-        sitting = self.sittings[-1]
+        session = self.sessions[-1]
         self.generations = max(self.generations, event.generation)
         self._kinds[event.generation] = event.kind
         if event.repair:
-            sitting.repair_model = event.model
+            session.repair_model = event.model
         if event.model == OfflineProposer.name and event.prompt is None:
-            sitting.offline = True
+            session.offline = True
 
     def _note_by_hand(self, event: Event) -> None:
         """Find what `evolve tune` asked for: whatever is asked after a session's `stopped`; where a kill took that,
@@ -243,7 +249,7 @@ class Record:
                 self._stopped, self._last = True, []
             case AskedEvent(kind=PatchKind.TUNE, model=model, attempt=0) if model == TUNER:
                 if self._stopped:
-                    self.by_hand[event.generation] = len(self.sittings) - 1
+                    self.by_hand[event.generation] = len(self.sessions) - 1
                 self._last = [one for one in self._last if one[1] == "evaluated"] + [(event.generation, "asked")]
             case AnsweredEvent() if (event.generation, "asked") in self._last[-1:]:
                 self._last[-1] = event.generation, "answered"
@@ -269,14 +275,14 @@ class Record:
     def _look_back(self) -> None:
         """Find what each session's configuration was: the last one is on record, and of every change the new value;
         but not one that may hold a path. A run gets models once at most that had none: all before was offline, too."""
-        offline = max((sitting.number for sitting in self.sittings if sitting.offline), default=-1)
-        for sitting, now in zip(self.sittings, range(len(self._changes)), strict=True):
+        offline = max((session.number for session in self.sessions if session.offline), default=-1)
+        for session, now in zip(self.sessions, range(len(self._changes)), strict=True):
             unknown = set[str]()
             for key in {key for later in self._changes[now + 1 :] for key in later}:
-                told = [change[key] for change in self._changes[: now + 1] if key in change]
-                if told and (told[-1] is not None or key not in PATHS):
-                    sitting.known[key] = told[-1]
+                recorded = [change[key] for change in self._changes[: now + 1] if key in change]
+                if recorded and (recorded[-1] is not None or key not in PATHS):
+                    session.known[key] = recorded[-1]
                 else:
                     unknown.add(key)
-            sitting.offline = "models" in unknown and sitting.number <= offline
-            sitting.unknown = frozenset(unknown - _OF_QUESTIONS if sitting.offline else unknown)
+            session.offline = "models" in unknown and session.number <= offline
+            session.unknown = frozenset(unknown - _OF_QUESTIONS if session.offline else unknown)

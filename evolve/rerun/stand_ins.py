@@ -1,22 +1,18 @@
 """Who stands in for the models of a run that is done again: nobody is asked, and every answer is the one on record."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
+from dataclasses import replace
 
-from evolve.archive.archive import Archive
 from evolve.archive.events import AskedEvent
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.completion import CallFailed, Completion, Message, MetaKey, Observer, RequestKey, UsualOutput
-from evolve.config import Config
+from evolve.archive.reports import Round
+from evolve.completion import CallFailed, Completion, Message, MetaKey, Observer, RequestKey
 from evolve.errors import PromptTooLong
-from evolve.loop.calls import Calls
-from evolve.loop.mailbox import Mailbox
-from evolve.loop.summaries import Summaries
-from evolve.meta.summarizer import Ask
-from evolve.opening import SummaryWriter
+from evolve.meta.summarizer import SummaryRequest
 from evolve.proposal import Choice, Request
 from evolve.rerun.tape import Tape
-from evolve.seams import Proposer, Search
+from evolve.seams import Proposer, Search, Summarizer
 
 
 class RecordedAnswers:
@@ -48,78 +44,43 @@ class RecordedAnswers:
 
 
 class RecordedLLM:
-    """A model of a run that is done again. Patches are answered by whoever drives it; this is for meta documents."""
+    """A model of a rerun. Its answers to patches come from the executor; this is for insights reports."""
 
-    def __init__(self, name: str, tape: Tape, answers: RecordedAnswers) -> None:
+    def __init__(self, name: str, answers: RecordedAnswers) -> None:
         self.name = name
-        self._tape = tape
         self._answers = answers
 
     def estimate_usd(self, tokens_in: int) -> float:
-        """What the question on record was estimated at: its prices may have been changed since."""
-        event = self._tape.next
-        return event.estimate_usd if isinstance(event, AskedEvent) else 0.0
+        """See LLM.estimate_usd. The estimates on record stand: prices may have been changed since."""
+        return 0.0
 
     def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
-        """See LLM.complete. Nothing is sent, so nobody is told of a call."""
+        """See LLM.complete. Nothing is sent, so there is no call to observe."""
         assert isinstance(key, MetaKey)
         return self._answers.wait_for(key)
 
 
-class RecordedCalls(Calls):
-    """The calls of a run that is done again: what a question was reckoned to take is what stands on record, since it
-    depends on when earlier answers came."""
+class RecordedSummarizer:
+    """A summarizer whose prompts are those on record, for sessions whose templates are not. `prompts` are all those of
+    the record, by the key of the request; `failed` are the keys of the requests that had no answer. A request that was
+    not sent, since the round that closed a session had its answer, has the prompt of that round."""
 
-    def __init__(
-        self,
-        archive: Archive,
-        mailbox: Mailbox,
-        *,
-        tape: Tape,
-        config: Config,
-        usual: Mapping[str, UsualOutput],
-        hurried: Callable[[], bool],
-    ) -> None:
-        super().__init__(archive, mailbox, config=config, usual=usual, hurried=hurried, tell=lambda event: None)
-        self._tape = tape
+    def __init__(self, inner: Summarizer, prompts: Mapping[MetaKey, str], failed: Collection[MetaKey]) -> None:
+        self._inner, self._prompts, self._failed = inner, prompts, failed
+        self._alike = {(key.round, key.question): prompt for key, prompt in prompts.items()}
 
-    def expected_tokens(self, model: str, prompt: str | None) -> int:
-        """See Calls.expected_tokens."""
-        event = self._tape.next
-        return event.estimate_tokens if isinstance(event, AskedEvent) else 0
+    def summarise(self, request: SummaryRequest) -> Round:
+        """See Summarizer.summarise."""
+        return self._inner.summarise(self._as_recorded(request))
 
+    def _as_recorded(self, request: SummaryRequest) -> SummaryRequest:
+        def ask(key: MetaKey, prompt: str) -> Completion:
+            recorded = self._prompts.get(key)
+            if recorded is None and key not in self._failed:
+                recorded = self._alike.get((key.round, key.question))
+            return request.ask(key, prompt if recorded is None else recorded)
 
-class RecordedSummaries(Summaries):
-    """The meta documents of a session whose templates are not on record: their prompts are those that are, by the key
-    of the request. One that was not sent, since the round that closed a session had its answer, is that round's;
-    `failed` are the keys of those that had no answer."""
-
-    def __init__(
-        self,
-        archive: Archive,
-        writer: SummaryWriter,
-        *,
-        prompts: Mapping[MetaKey, str],
-        failed: Collection[MetaKey],
-        config: Config,
-        mailbox: Mailbox,
-        calls: Calls,
-    ) -> None:
-        super().__init__(archive, writer, config=config, mailbox=mailbox, calls=calls)
-        self._prompts, self._failed = prompts, failed
-
-    def asker(self) -> Ask:
-        """See Summaries.asker."""
-        ask, archive = super().asker(), self._archive
-        before = {key.question: archive.reader.text(event.prompt) for key, event in archive.reader.meta.answers.items()}
-
-        def ask_as_recorded(key: MetaKey, prompt: str) -> Completion:
-            known = self._prompts.get(key)
-            if known is None and key not in self._failed:
-                known = before.get(key.question)
-            return ask(key, prompt if known is None else known)
-
-        return ask_as_recorded
+        return replace(request, ask=ask, at_next_call=lambda: self._as_recorded(request.renewed()))
 
 
 class RecordedProposer:
@@ -148,7 +109,7 @@ class RecordedProposer:
 
 
 class RecordedSearch:
-    """A search whose choices are those on record, for sessions whose models are not; it is told what ended."""
+    """A search whose choices are those on record, for sessions whose models are not."""
 
     def __init__(self, inner: Search, tape: Tape) -> None:
         self._inner, self._tape = inner, tape

@@ -1,4 +1,4 @@
-"""The events on record, one after the other, and what is made anew held against each."""
+"""The events on record, one after the other, each compared with what is made again."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from evolve.archive.events import (
 )
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
-from evolve.rerun.parting import Parted, Parting, SessionOver, part_of
+from evolve.rerun.divergence import Diverged, Divergence, SessionOver, divergence_of
 from evolve.rerun.record import Record
 from evolve.rerun.verdicts import as_read, settled
 
@@ -71,7 +71,7 @@ class Tape:
         return self.next
 
     def meet(self, event: Event) -> Event:
-        """An event is about to be written: as it shall be. Raises Parted unless it is the one on record, and
+        """An event is about to be written: as it shall be. Raises Diverged unless it is the one on record, and
         SessionOver where the session on record ended before."""
         expected = self.next
         if isinstance(expected, HeldOutEvent) and not isinstance(event, HeldOutEvent) and not self.judge_is_here:
@@ -81,7 +81,7 @@ class Tape:
             raise SessionOver
         made = document_of(event)
         if any(document_of(expected).get(key) != made.get(key) for key in _WHICH):
-            raise Parted(self.unexpected(made))
+            raise Diverged(self.unexpected(made))
         written = self._written(expected, event)
         if event.event not in _UNCOMPARED:
             self._compare(document_of(expected), document_of(written))
@@ -94,12 +94,17 @@ class Tape:
         event = self.next
         self.archive.add(replace(event, certificate=None) if isinstance(event, RescoredEvent) else event)
 
-    def unexpected(self, made: Mapping[str, Any] | None) -> Parting:
+    def require_met(self, event: Event) -> None:
+        """Raise Diverged where nothing led to an event on record."""
+        if self.next is event:
+            raise Diverged(self.unexpected(None))
+
+    def unexpected(self, made: Mapping[str, Any] | None) -> Divergence:
         """The record goes on with another event than `made` (None: with one that nothing here leads to)."""
         expected: dict[str, Any] = {"event": "nothing more"} if self.next is None else document_of(self.next)
         what = "what became of it differs" if expected.get("generation") is not None else "what came next differs"
         shown = "nothing that leads to it" if made is None else _named(made)
-        return Parting(
+        return Divergence(
             generation=expected.get("generation", (made or {}).get("generation")),
             what=what,
             recorded=_named(expected),
@@ -115,7 +120,10 @@ class Tape:
             case RescoredEvent(), RescoredEvent():
                 return replace(event, evaluation=self._settled(expected.evaluation, event.evaluation))
             case AskedEvent(), AskedEvent():
-                return expected if self.as_recorded else event
+                if self.as_recorded:
+                    return expected
+                estimates = (expected.estimate_usd, expected.estimate_tokens)  # they rest on when earlier answers came
+                return replace(event, estimate_usd=estimates[0], estimate_tokens=estimates[1])
             case HeldOutEvent(), HeldOutEvent():
                 return expected if self._lenient and expected.correct == event.correct else event
             case TuningBaselineEvent(), TuningBaselineEvent():
@@ -130,8 +138,10 @@ class Tape:
         if before != after:
             assert self.archive is not None
             seq = {"seq": expected["seq"]}
-            found = part_of(before | seq, after | seq, text=self._record.archive.text, made=self.archive.reader.text)
-            raise Parted(found)
+            found = divergence_of(
+                before | seq, after | seq, text=self._record.archive.text, made=self.archive.reader.text
+            )
+            raise Diverged(found)
 
 
 class CheckedJournal(Journal):
@@ -142,7 +152,7 @@ class CheckedJournal(Journal):
         self._tape = tape
 
     def append(self, event: Event) -> Entry:
-        """See Journal.append. Raises Parted and SessionOver, too, and has then written nothing."""
+        """See Journal.append. Raises Diverged and SessionOver, too, and has then written nothing."""
         return super().append(self._tape.meet(event))
 
 

@@ -12,7 +12,7 @@ def to_json(found: Repeated) -> dict[str, Any]:
         "run": found.run,
         "equal": found.equal,
         "fingerprint": {"recorded": found.recorded_fingerprint, "found": found.fingerprint},
-        "parted": None if found.part is None else asdict(found.part),
+        "parted": None if found.divergence is None else asdict(found.divergence),
         "generations": found.generations,
         "events": found.events,
         "questions": found.questions,
@@ -42,32 +42,34 @@ def fields(found: Repeated) -> list[tuple[str, str]]:
 
 def remarks(found: Repeated) -> list[str]:
     """What else a reader must know: what could not be repeated, and was compared in part or not at all."""
-    verdicts, told = found.verdicts, []
+    verdicts, lines = found.verdicts, []
     if unknown := found.questions_as_recorded - found.tuned:
-        told.append(
+        lines.append(
             f"{_many(unknown, 'question', 'stand')} as recorded, neither chosen nor rendered again: models or "
             "prompts were changed at a later resume, and what they were before is not on record."
         )
     if found.tuned:
-        told.append(
+        lines.append(
             f"{_many(found.tuned, 'question', 'of a search over numbers stand')} as recorded: somebody chose whose "
             "numbers were searched. What was found was applied, judged and compared."
         )
     if verdicts.as_recorded:
-        told.append(
+        lines.append(
             f"{_many(verdicts.as_recorded, 'verdict', 'stand')} as recorded: an earlier judge made them, and another "
             "one is installed (the run was rescored)."
         )
     if verdicts.within:
-        told.append(
+        lines.append(
             f"{verdicts.within} verdicts were compared as far as they repeat: a clock, or the program itself, has a "
             "hand in their scores. They agree as far as that, and stand as recorded."
         )
     if verdicts.again:
-        told.append(f"{verdicts.again} verdicts agreed only when the program was scored again, alone (limits of time).")
+        lines.append(
+            f"{verdicts.again} verdicts agreed only when the program was scored again, alone (limits of time)."
+        )
     if found.sandbox[0] != found.sandbox[1]:
-        told.append(f"The sandbox level was {found.sandbox[0]} then, and is {found.sandbox[1]} now.")
-    return told
+        lines.append(f"The sandbox level was {found.sandbox[0]} then, and is {found.sandbox[1]} now.")
+    return lines
 
 
 def _many(count: int, what: str, do: str) -> str:
@@ -79,7 +81,7 @@ def conclusion(found: Repeated) -> list[str]:
     """The answer."""
     if found.equal:
         return [f"Equal: all of it came again as recorded, fingerprint {found.fingerprint}."]
-    part = found.part
+    part = found.divergence
     assert part is not None
     where = "It parts from its record" if part.generation is None else f"It parts at generation {part.generation}"
     return [f"{where}: {part.what}.", f"  recorded  {part.recorded}", f"  found     {part.found}"]

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from functools import partial
 
-from evolve.archive.events import AnsweredEvent, AskedEvent, EvaluatedEvent
+from evolve.archive.events import AnsweredEvent, AskedEvent, EvaluatedEvent, Event
 from evolve.completion import Completion
 from evolve.errors import PatchError
 from evolve.judging.recording import question_of
-from evolve.rerun.parting import Parted
-from evolve.rerun.sitting import Tools
+from evolve.rerun.divergence import Diverged
+from evolve.rerun.recorded import Tools
 from evolve.tuning.recording import choice_to_tune, judged, record_tuning
 
 
@@ -20,8 +20,18 @@ class TunedByHand:
         self._tools = tools
         self._answer: Completion | None = None
 
-    def asked(self, event: AskedEvent) -> None:
-        """The numbers of a program are asked for. Raises Parted."""
+    def meet(self, event: Event) -> None:
+        """Do what leads to an event. Raises Diverged, and SessionOver where the record ends before."""
+        match event:
+            case AskedEvent():
+                self._asked(event)
+            case AnsweredEvent():
+                self._answered(event)
+            case EvaluatedEvent():
+                self._evaluated(event)
+
+    def _asked(self, event: AskedEvent) -> None:
+        """The numbers of a program are asked for. Raises Diverged."""
         archive, tape = self._tools.archive, self._tools.tape
         tape.as_recorded = False  # nothing of this question depends on a configuration
         choice = choice_to_tune(archive.reader.find(event.parents[0]))
@@ -29,13 +39,13 @@ class TunedByHand:
         tape.passed["as_recorded"] += 1
         tape.passed["tuned"] += 1
 
-    def answered(self, event: AnsweredEvent) -> None:
-        """What the search found is taken from the record. Raises Parted."""
+    def _answered(self, event: AnsweredEvent) -> None:
+        """What the search found is taken from the record. Raises Diverged."""
         self._answer = self._tools.record.completion(event)
         self._tools.archive.answered(event.generation, event.attempt, self._answer)
 
-    def evaluated(self, event: EvaluatedEvent) -> None:
-        """The program is made of it and judged. Raises Parted, and SessionOver where the record ends before all of it
+    def _evaluated(self, event: EvaluatedEvent) -> None:
+        """The program is made of it and judged. Raises Diverged, and SessionOver where the record ends before all of it
         is there."""
         tools, number, answer = self._tools, event.generation, self._answer
         if answer is None:
@@ -50,7 +60,7 @@ class TunedByHand:
             program, confirmation = tools.threads.result(tools.threads.submit(judge))
         except PatchError as refused:
             made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
-            raise Parted(tools.tape.unexpected(made)) from None
+            raise Diverged(tools.tape.unexpected(made)) from None
         self._answer = None
         question = question_of(number, event.attempt, choice)
         record_tuning(archive, evaluators, question, program, confirmation)

@@ -56,7 +56,7 @@ class _Known:
 class RecordedJudge:
     """An evaluator that knows what is on record. `expect` says that the program of a generation will come."""
 
-    def __init__(self, pair: EvaluatorPair, record: Record, threads: Threads) -> None:
+    def __init__(self, pair: EvaluatorPair, record: Record, threads: Threads, *, ahead: int) -> None:
         inner = pair.evaluator
         self.suite, self.version, self.sandbox = inner.suite, inner.version, inner.sandbox
         self.ceiling, self.ceiling_is_proven = inner.ceiling, inner.ceiling_is_proven
@@ -66,21 +66,28 @@ class RecordedJudge:
         self._pair, self._inner, self._record, self._threads = pair, inner, record, threads
         self._known: dict[str, _Known] = {}
         self._best: dict[str, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
+        self._places = {generation: place for place, generation in enumerate(record.order)}
+        self._ahead = ahead
         self._expected: set[int] = set()
         self._lock = threading.Lock()
 
-    def is_here(self, sitting: int) -> bool:
+    def is_here(self, session: int) -> bool:
         """Whether the judge of a session is the one that is installed."""
-        return self._record.sittings[sitting].judge == self.judged_by
+        return self._record.sessions[session].judge == self.judged_by
 
     def expect(self, generation: int) -> None:
-        """Begin to evaluate the program on record for a generation, unless that was done."""
-        if generation in self._expected:
-            return
-        self._expected.add(generation)
+        """Begin to evaluate the program on record for a generation, and those that come next, unless that was done."""
+        place = self._places[generation]
+        coming = self._record.order[place : place + 1 + self._ahead]
+        for number in coming:
+            if number not in self._expected:
+                self._expected.add(number)
+                self._begin(number)
+
+    def _begin(self, generation: int) -> None:
         archive = self._record.archive
         source = archive.source(archive.find(str(generation)))
-        here = self.is_here(self._record.verdicts[generation].sitting)
+        here = self.is_here(self._record.verdicts[generation].session)
         ahead = self._threads.submit(self._inner.evaluate, source) if here else None
         recorded = self._record.evaluation(generation)
         with self._lock:
@@ -104,7 +111,7 @@ class RecordedJudge:
             return found  # what it was before it was examined is not on record
         wanted = {**known.recorded, "strict": None}
         evaluation = self._held(wanted, found)
-        if evaluation is None:  # a limit of time may have been met because others ran beside it
+        if evaluation is None:  # a limit of time may have been met because others ran at the same time
             evaluation = self._held(wanted, self._alone(source))
             if evaluation is None:
                 return found

@@ -171,7 +171,7 @@ def test_prompts_say_what_may_be_luck(archive: RunReader) -> None:
 
 def test_the_run_comes_again_with_its_ranges(folder: Path) -> None:
     again = rerun(folder / "runs" / "r")
-    assert again.equal, again.part
+    assert again.equal, again.divergence
 
 
 def test_a_rerun_scores_the_new_orders_itself(tmp_path: Path, folder: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_rerun_scores_the_new_orders_itself(tmp_path: Path, folder: Path) -> N
             event["orders"]["high"] += 1.0
 
     rewrite(copied / "journal.jsonl", falsified)
-    part = rerun(copied, trust=lambda *_: True).part
+    part = rerun(copied, trust=lambda *_: True).divergence
     assert part is not None
     assert part.what == "what it scores in new orders differs"
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from evaluator.task import Suite, Task
@@ -13,18 +14,15 @@ from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
 from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair
-from evolve.loop.calls import Calls
-from evolve.loop.generation import RunContext
-from evolve.loop.loop import Loop, RunServices
-from evolve.loop.mailbox import Mailbox
-from evolve.loop.summaries import Summaries
-from evolve.opening import Models, open_models
+from evolve.loop.admission import LiveAdmission
+from evolve.loop.context import RunContext, RunServices
+from evolve.loop.executor import Executor, ThreadExecutor
+from evolve.loop.loop import Loop
+from evolve.opening import open_models
 from evolve.progress import Event, Progress
-from evolve.propose.requests import Requests
 from evolve.seams import Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search, recall
-from evolve.tuning.tuner import tuner_of
 from tests.seams.in_process import InProcessEvaluator
 
 Open = Callable[[Task, Suite], InProcessEvaluator]
@@ -48,22 +46,15 @@ class Run:
     """A run that stands still until somebody drives it."""
 
     archive: Archive
-    config: Config
-    models: Models
     search: Search
     context: RunContext
+    executor: Executor
     watch: Watch = field(default_factory=Watch)
 
     def go(self) -> StopReason:
         """Let the loop have it."""
-        services = RunServices(
-            archive=self.archive,
-            config=self.config,
-            evaluators=self.context.evaluators,
-            models=self.models,
-            search=self.search,
-        )
-        return Loop(services, self.watch, threading.Event()).run()
+        admit = partial(LiveAdmission, executor=self.executor, interrupt=threading.Event())
+        return Loop(self.context, self.executor, self.watch, admit).run()
 
 
 @contextmanager
@@ -98,26 +89,14 @@ def _opened(archive: Archive, config: Config, evaluator: Open) -> Iterator[Run]:
     suite = task.suite(config.suite)
     models = open_models(config, task, suite, threading.Event())
     search = open_search(models.search_settings(config))
-    mailbox, watch = Mailbox(), Watch()
-    evaluators = EvaluatorPair(task=task, evaluator=evaluator(task, suite), held_out=None)
-    calls = Calls(
-        archive,
-        mailbox,
-        config=config,
-        usual=models.usual,
-        hurried=lambda: False,
-        tell=lambda event: watch.tell(event, None),  # type: ignore[arg-type]
-    )
-    context = RunContext(
+    watch = Watch()
+    services = RunServices(
         archive=archive,
         config=config,
+        evaluators=EvaluatorPair(task=task, evaluator=evaluator(task, suite), held_out=None),
+        models=models,
         search=search,
-        proposers=models.proposers,
-        tuner=tuner_of(config, archive.reader, evaluators),
-        evaluators=evaluators,
-        requests=Requests(archive.reader, seed=config.seed, elites=config.search.elites),
-        summaries=Summaries(archive, models.writer, config=config, mailbox=mailbox, calls=calls),
-        calls=calls,
-        tell=lambda event: watch.tell(event, None),  # type: ignore[arg-type]
     )
-    yield Run(archive=archive, config=config, models=models, search=search, context=context, watch=watch)
+    executor = ThreadExecutor(asking=config.parallel + 1, evaluating=config.workers)
+    context = RunContext.of(services, executor, tell=lambda event: watch.tell(event, None))  # type: ignore[arg-type]
+    yield Run(archive=archive, search=search, context=context, executor=executor, watch=watch)

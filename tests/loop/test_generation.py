@@ -8,8 +8,8 @@ import pytest
 
 from evolve.archive.events import Status
 from evolve.completion import CallFailed, Completion
+from evolve.loop.executor import BudgetReached, Steps
 from evolve.loop.generation import confirming, generation
-from evolve.loop.steps import BudgetReached, Steps
 from evolve.progress import Confirmed, Evaluated, Refused
 from evolve.search.strategies import recall
 from tests.loop.by_hand import Run, begun, taken_up
@@ -43,8 +43,8 @@ def evaluated(steps: Steps, answer: str) -> list[str]:
     phases, wait = [], steps.send(says(answer))
     try:
         while True:
-            phases.append(wait.phase)
-            wait = steps.send(wait.job())
+            phases.append(wait.kind)
+            wait = steps.send(wait.work())
     except StopIteration:
         return phases
 
@@ -56,18 +56,18 @@ def last(tmp_path: Path) -> dict[str, Any]:
 def test_the_way_of_a_program_that_becomes_the_best(begin: Begin, tmp_path: Path) -> None:
     run = begin()
     steps = generation(run.context, 1)
-    assert next(steps).phase == "asking"
+    assert next(steps).kind == "asking"
     asked = last(tmp_path)
     assert (asked["event"], asked["generation"], asked["attempt"], asked["position"]) == ("asked", 1, 0, 1)
     assert "OFFSET = 60" in run.archive.reader.text(asked["prompt"]), "the prompt shows the parent"
 
     wait = steps.send(says(patch(1, name="nearer")))
-    assert wait.phase == "evaluating"
+    assert wait.kind == "evaluating"
     assert last(tmp_path)["event"] == "answered", "it is written down before anything is done with it"
     assert list(run.context.building.values()) == [1]
 
     with pytest.raises(StopIteration):
-        steps.send(wait.job())
+        steps.send(wait.work())
     told = run.watch.events[-1]
     assert isinstance(told, Evaluated) and told.provisional
     assert told.parent_score == run.archive.reader.programs[0].combined_score
@@ -79,9 +79,9 @@ def test_the_way_of_a_program_that_becomes_the_best(begin: Begin, tmp_path: Path
 
     steps = confirming(run.context)
     wait = next(steps)
-    assert wait.phase == "confirming"
+    assert wait.kind == "confirming"
     with pytest.raises(StopIteration):
-        steps.send(wait.job())
+        steps.send(wait.work())
     best = run.archive.reader.best
     assert best is not None and (best.generation, best.origin.patch_name) == (1, "nearer")
     strict = run.archive.reader.evaluation(best).strict
@@ -117,7 +117,7 @@ def test_a_program_that_fails_goes_back_where_an_attempt_is_left(begin: Begin) -
     steps = generation(run.context, 1)
     next(steps)
     evaluating = steps.send(says(patch("OFFSET = None")))
-    assert steps.send(evaluating.job()).phase == "asking"
+    assert steps.send(evaluating.work()).kind == "asking"
     told = run.watch.events[-1]
     assert isinstance(told, Refused) and (told.reason, told.final) == ("exception", False)
     assert run.context.building == {}
@@ -132,7 +132,7 @@ def test_an_answer_that_cannot_be_used_goes_back_with_the_reason(begin: Begin, a
     steps = generation(run.context, 1)
     wait = next(steps)
     for attempt in range(attempts - 1):
-        assert wait.phase == "asking"
+        assert wait.kind == "asking"
         wait = steps.send(says("Let us talk."))
         record = run.archive.reader.attempts(1)[attempt]
         question = run.archive.reader.attempts(1)[attempt + 1]
@@ -180,7 +180,7 @@ def test_the_same_program_under_way_is_a_duplicate_of_that_generation(begin: Beg
     assert run.archive.reader.statuses[2] is Status.DUPLICATE
     assert last(tmp_path)["duplicate_of"] == 1
     with pytest.raises(StopIteration):
-        first.send(wait.job())
+        first.send(wait.work())
     assert [record.generation for record in run.archive.reader.programs] == [0, 1]
 
 
@@ -192,7 +192,7 @@ def test_what_was_closed_is_under_way_no_more(begin: Begin) -> None:
     first.send(says(patch(1)))
     first.close()
     assert run.context.building == {}
-    assert second.send(says(patch(1))).phase == "evaluating"
+    assert second.send(says(patch(1))).kind == "evaluating"
 
 
 def test_closed_before_its_answer_it_is_asked_again_as_it_was(begin: Begin, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_closed_before_its_answer_it_is_asked_again_as_it_was(begin: Begin, tmp_
     (unfinished,) = run.archive.reader.unfinished()
     assert (unfinished.generation, unfinished.attempt, unfinished.answer) == (1, 0, None)
     run.archive.lost(1, 0)
-    assert next(generation(run.context, 1, unfinished)).phase == "asking"
+    assert next(generation(run.context, 1, unfinished)).kind == "asking"
     again = last(tmp_path)
     assert {**again, "seq": 0, "t": 0} == {**question, "seq": 0, "t": 0}
 
@@ -220,9 +220,9 @@ def test_closed_after_its_answer_it_is_judged_and_not_asked_again(begin: Begin, 
     assert (unfinished.attempt, len(unfinished.refusals)) == (1, 1)
     taken = generation(run.context, 1, unfinished)
     wait = next(taken)
-    assert wait.phase == "evaluating"
+    assert wait.kind == "evaluating"
     with pytest.raises(StopIteration):
-        taken.send(wait.job())
+        taken.send(wait.work())
     assert sum(event["event"] == "asked" for event in events(tmp_path)) == 2
     assert run.archive.reader.statuses[1] is Status.EVALUATED
 
@@ -234,7 +234,7 @@ def test_a_refused_answer_that_was_cut_off_is_refused_by_the_next_session(begin:
     run.archive.answered(1, 0, says("Let us talk."))
     steps.close()
     (unfinished,) = run.archive.reader.unfinished()
-    assert next(generation(run.context, 1, unfinished)).phase == "asking"
+    assert next(generation(run.context, 1, unfinished)).kind == "asking"
     assert [attempt.status for attempt in run.archive.reader.attempts(1)] == [Status.REFUSED, Status.ASKED]
 
 

@@ -12,7 +12,7 @@ _MOST = 300  # characters of a value that is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parting:
+class Divergence:
     """What differs: `what` in words (`its program`), with the value on record and the one found. `generation` is None
     where it is no generation's; `event` and `seq` are of the record."""
 
@@ -24,12 +24,12 @@ class Parting:
     seq: int | None = None
 
 
-class Parted(Exception):
+class Diverged(Exception):
     """Raised where what is found is not what is on record."""
 
-    def __init__(self, part: Parting) -> None:
-        super().__init__(part.what)
-        self.part = part
+    def __init__(self, divergence: Divergence) -> None:
+        super().__init__(divergence.what)
+        self.divergence = divergence
 
 
 class SessionOver(Exception):
@@ -46,8 +46,8 @@ _VERDICT = (
 )
 
 
-def part_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text, made: Text) -> Parting:
-    """How an event differs from the one on record; `text` reads of the record, `made` of what was made anew."""
+def divergence_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text, made: Text) -> Divergence:
+    """How an event differs from the one on record; `text` reads of the record, `made` of what was made now."""
     name = recorded["event"]
     differing = [key for key in dict.fromkeys([*recorded, *found]) if recorded.get(key) != found.get(key)]
     what, keys = _in_words(name, differing)
@@ -61,7 +61,7 @@ def part_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text
         before, after = _first_difference(text(recorded["answer"]), made(found["answer"]))
     elif keys == ["evaluation"]:
         before, after = _verdicts(recorded["evaluation"], found["evaluation"])
-    return Parting(
+    return Divergence(
         generation=recorded.get("generation"),
         what=what,
         recorded=before,

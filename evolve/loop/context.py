@@ -1,0 +1,73 @@
+"""What a session of a run works with, and what each of its generations does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+
+from evolve.archive.archive import Archive
+from evolve.config import Config
+from evolve.judging.evaluators import EvaluatorPair
+from evolve.loop.calls import Calls
+from evolve.loop.executor import Executor
+from evolve.loop.summaries import Summaries
+from evolve.opening import Models
+from evolve.progress import Event
+from evolve.propose.building import recorded_result
+from evolve.propose.requests import Requests
+from evolve.seams import Proposer, Search
+from evolve.tuning.tuner import tuner_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunServices:
+    """What a session of a run works with."""
+
+    archive: Archive
+    config: Config
+    evaluators: EvaluatorPair
+    models: Models
+    search: Search
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext(RunServices):
+    """What every generation of a run works with. `tuner` answers the kind `tune`; `building` maps the programs under
+    way to their generations."""
+
+    tuner: Proposer
+    requests: Requests
+    summaries: Summaries
+    calls: Calls
+    tell: Callable[[Event], None]
+    building: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        services: RunServices,
+        executor: Executor,
+        *,
+        tell: Callable[[Event], None] = lambda event: None,
+        hurried: Callable[[], bool] = lambda: False,
+    ) -> Self:
+        """That of a session whose jobs an executor does."""
+        archive, config, models = services.archive, services.config, services.models
+        calls = Calls(archive, executor, config=config, usual=models.usual, hurried=hurried, tell=tell)
+        return cls(
+            archive=archive,
+            config=config,
+            evaluators=services.evaluators,
+            models=models,
+            search=services.search,
+            tuner=tuner_of(config, archive.reader, services.evaluators),
+            requests=Requests(archive.reader, seed=config.seed, elites=config.search.elites),
+            summaries=Summaries(archive, models.writer, config=config, executor=executor, calls=calls),
+            calls=calls,
+            tell=tell,
+        )
+
+    def known(self, source_hash: str) -> tuple[int, str] | None:
+        """The generation that has a program already, recorded or under way, and what came of it."""
+        under_way = self.building.get(source_hash)
+        being_built = None if under_way is None else (under_way, "being evaluated")
+        return recorded_result(self.archive.reader, source_hash) or being_built

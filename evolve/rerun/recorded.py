@@ -1,0 +1,241 @@
+"""One session of a rerun: the loop itself, whose jobs end, and which begins anything, when the record says so."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, TypeVar, cast
+
+from evaluator.evaluation import Evaluation
+from evaluator.waiting import Threads
+from evolve.archive.archive import Archive
+from evolve.archive.events import (
+    AnsweredEvent,
+    AskedEvent,
+    CalledEvent,
+    ClosedEvent,
+    EvaluatedEvent,
+    Event,
+    FreshEvent,
+    HeldOutEvent,
+    MetaAnsweredEvent,
+    NotedEvent,
+    RefusedEvent,
+    ReorderedEvent,
+    RescoredEvent,
+    ResumedEvent,
+    StoppedEvent,
+    SummarisedEvent,
+    SummarisingEvent,
+    TuningBaselineEvent,
+    document_of,
+)
+from evolve.archive.records import ProgramRecord, Unfinished
+from evolve.completion import CallFailed, FailureReason
+from evolve.config import MOST_AT_ONCE
+from evolve.judging.evaluators import Confirmation, EvaluatorPair
+from evolve.loop.admission import Admission, UnderWay
+from evolve.loop.context import RunContext
+from evolve.loop.executor import Ended, Job, JobKind, ThreadExecutor, done
+from evolve.rerun.divergence import Diverged, divergence_of
+from evolve.rerun.record import Record, RecordedSession
+from evolve.rerun.stand_ins import RecordedAnswers
+from evolve.rerun.tape import Tape
+from evolve.rerun.verdicts import RecordedJudge
+from evolve.search.stopping import StopReason
+
+_T = TypeVar("_T")
+
+_AFTER_THE_LOOP: Final = (ResumedEvent, StoppedEvent, NotedEvent, FreshEvent, ReorderedEvent, TuningBaselineEvent)
+_ASKING: Final = (JobKind.ASK, JobKind.TUNE)
+"""What ends with an answer. What a search for better numbers found is taken from the record, as a model's answer is."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tools:
+    """What every session of a rerun works with."""
+
+    record: Record
+    archive: Archive
+    tape: Tape
+    judge: RecordedJudge
+    evaluators: EvaluatorPair  # whose evaluator is that judge
+    threads: Threads
+
+
+class RecordedExecutor:
+    """The executor and the admission of one session. `next_ended` raises Diverged for an event that nothing leads to,
+    and `begins` and `takes_up` for a question to a model that the run does not have."""
+
+    def __init__(self, tools: Tools, session: RecordedSession, answers: RecordedAnswers) -> None:
+        config = tools.record.config_of(session)
+        self._tools, self._tape, self._session, self._answers = tools, tools.tape, session, answers
+        self._offline = not config.models
+        self._parallel = MOST_AT_ONCE if "parallel" in session.unknown else config.parallel
+        self._rounds = ThreadExecutor(asking=1, evaluating=1)
+        self._own: dict[Job, Future[Ended]] = {}  # answers of the offline proposer
+        self._run: RunContext
+        self._under_way: UnderWay
+
+    def admit(self, run: RunContext, under_way: UnderWay) -> Admission:
+        """The admission of the loop that has these."""
+        self._run, self._under_way = run, under_way
+        return self
+
+    # -- the executor ---------------------------------------------------------------------------------------------
+
+    def now(self) -> float:
+        """See Executor.now."""
+        return self._rounds.now()
+
+    def post(self, action: Callable[[], _T]) -> _T:
+        """See Executor.post."""
+        return self._rounds.post(action)
+
+    def close(self) -> None:
+        """See Executor.close."""
+        self._answers.close()
+        self._rounds.close()
+
+    def begin(self, job: Job) -> None:
+        """See Executor.begin. Most jobs are done when the record says that they end."""
+        if job.kind is JobKind.SUMMARISE:
+            self._rounds.begin(job)
+        elif job.kind is JobKind.ASK and self._offline:
+            self._own[job] = self._tools.threads.submit(partial(done, job, self.now))
+
+    def next_ended(self, timeout_s: float) -> Sequence[Ended]:
+        """See Executor.next_ended: the job that ends next on record."""
+        event, tape = self._tape.next, self._tape
+        match event:
+            case CalledEvent():
+                tape.take_over()
+                return []
+            case HeldOutEvent() if not tape.judge_is_here:
+                tape.take_over()
+                return []
+            case AnsweredEvent() if job := self._job(event.generation, *_ASKING):
+                if job in self._own:
+                    return [self._tools.threads.result(self._own.pop(job))]
+                return [Ended(job=job, took_s=0.0, returned=self._tools.record.completion(event))]
+            case RefusedEvent() if job := self._job(event.generation, *_ASKING):
+                why = CallFailed(cast("FailureReason", event.reason), event.message)
+                return [Ended(job=job, took_s=0.0, raised=why)]
+            case RefusedEvent() if job := self._job(event.generation, JobKind.EVALUATE):
+                return [self._done(job)]
+            case EvaluatedEvent() if job := self._job(event.generation, JobKind.EVALUATE):
+                self._tools.judge.expect(event.generation)
+                return [self._done(job)]
+            case RescoredEvent() if job := self._job(event.generation, JobKind.CONFIRM):
+                if tape.judge_is_here:
+                    return [self._done(job)]
+                evaluation = Evaluation.from_json(document_of(event)["evaluation"])
+                return [Ended(job=job, took_s=0.0, returned=Confirmation(evaluation=evaluation))]
+            case MetaAnsweredEvent() | SummarisingEvent() | SummarisedEvent() | ClosedEvent() if self._summarises():
+                if isinstance(event, MetaAnsweredEvent):
+                    self._answers.give(event.key, self._tools.record.completion(event))
+                return self._serve(event)
+        raise Diverged(tape.unexpected(None))
+
+    def _job(self, generation: int, *kinds: JobKind) -> Job | None:
+        jobs = (job for job in self._under_way.flows if job.generation == generation and job.kind in kinds)
+        return next(jobs, None)
+
+    def _done(self, job: Job) -> Ended:
+        return self._tools.threads.result(self._tools.threads.submit(partial(done, job, self.now)))
+
+    def _serve(self, event: Event) -> Sequence[Ended]:
+        """Let the round under way write down what comes next on record; or let it end, where that is its end."""
+        while self._tape.next is event:
+            self._tools.threads.raise_interrupt()
+            if ended := self._rounds.next_ended(timeout_s=0.1):
+                return ended
+        return []
+
+    # -- the admission --------------------------------------------------------------------------------------------
+
+    def begins(self, number: int) -> bool:
+        """See Admission.begins."""
+        return self._asks(number) and not self._is_by_hand()
+
+    def takes_up(self, begun: Unfinished) -> bool:
+        """See Admission.takes_up. A question says when its generation goes on, and a refusal when an answer is read; an
+        answer that makes a program is read as soon as there is room, or the record goes on with what was cut off."""
+        event, cut_off = self._tape.next, self._under_way.cut_off
+        if self._is_by_hand():
+            return False
+        if begun.answer is None:
+            if not self._asks(begun.generation):
+                return False
+            if self._tape.as_recorded and isinstance(event, AskedEvent):
+                asked = replace(begun.asked, model=event.model, kind=event.kind, inspirations=event.inspirations)
+                cut_off[0] = replace(begun, asked=asked)
+            return True
+        refused = self._tools.record.refusals.get((begun.generation, begun.attempt))
+        if refused is not None:
+            return event is not None and event.seq == refused
+        comes_next = getattr(event, "generation", None) in [one.generation for one in cut_off]
+        return comes_next or len(self._under_way.flows) < self._parallel
+
+    def summarises(self) -> bool:
+        """See Admission.summarises."""
+        return isinstance(self._tape.next, SummarisingEvent) and not self._summarises()
+
+    def confirms(self, leading: ProgramRecord) -> bool:
+        """See Admission.confirms."""
+        event = self._tape.next
+        return isinstance(event, RescoredEvent) and event.generation == leading.generation
+
+    def confirmation_counts(self) -> bool:
+        """See Admission.confirmation_counts."""
+        return True
+
+    def sends(self) -> bool:
+        """See Admission.sends."""
+        return True
+
+    def awaits_others(self) -> bool:
+        """See Admission.awaits_others: on record, it has failed."""
+        return False
+
+    def ends(self) -> StopReason | None:
+        """See Admission.ends. Which reason it was decides nothing."""
+        event = self._tape.next
+        over = event is None or isinstance(event, _AFTER_THE_LOOP) or self._is_by_hand() or self._closing()
+        return StopReason.GENERATIONS if over else None
+
+    def closes(self, *, unanswered: bool) -> bool:
+        """See Admission.closes."""
+        return self._closing()
+
+    def stop(self, reason: StopReason) -> None:
+        """See Admission.stop: the record says how far the session went."""
+
+    def hurried(self) -> bool:
+        """See Admission.hurried."""
+        return False
+
+    def _asks(self, generation: int) -> bool:
+        """Whether a generation's question comes next."""
+        event, run = self._tape.next, self._run
+        if not isinstance(event, AskedEvent) or event.generation != generation:
+            return False
+        if self._tape.as_recorded and event.model not in (*run.models.proposers, run.tuner.name):
+            recorded, text = document_of(event), self._tape.text
+            found = recorded | {"model": "none of that name"}
+            raise Diverged(divergence_of(recorded, found, text=text, made=text))
+        return True
+
+    def _is_by_hand(self) -> bool:
+        return self._tools.record.is_by_hand(self._tape.next, self._session)
+
+    def _summarises(self) -> bool:
+        return self._under_way.count(JobKind.SUMMARISE) > 0
+
+    def _closing(self) -> bool:
+        """Whether the report that closes the session is to begin."""
+        event = self._tape.next
+        closing = isinstance(event, ClosedEvent) or (
+            isinstance(event, MetaAnsweredEvent) and event.key.closing is not None
+        )
+        return closing and not self._summarises()
