@@ -4,7 +4,6 @@ import os
 import random
 import re
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +13,14 @@ import pytest
 
 from evaluator.evaluation import Evaluation, Outcome, StrictReport
 from evolve.archive.reader import RunReader
+from evolve.loop.executor import JobKind
 from evolve.progress import Confirmed, Evaluated
 from evolve.search.stopping import StopReason
 from tests.loop import leaking
 from tests.loop.by_hand import begun, taken_up
 from tests.loop.climbing import configure, events, evolve, patch, script
 from tests.loop.killing import choices_found_again
+from tests.loop.virtual import VirtualExecutor
 from tests.seams.in_process import InProcessEvaluator
 
 SEED = 5
@@ -50,29 +51,13 @@ def names(journal: list[dict[str, Any]], *wanted: str) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("parallel", [1, 2])
 def test_while_a_confirmation_takes_long_the_program_is_a_parent(tmp_path: Path, parallel: int) -> None:
-    class Slow(InProcessEvaluator):
-        def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-            deadline = time.monotonic() + 20
-            while (
-                "OFFSET -= " in source
-                and time.monotonic() < deadline
-                and not any(is_child(asked) for asked in asked_for())
-            ):
-                time.sleep(0.01)
-            return super().examine(source, evaluation)
-
-    def asked_for() -> list[dict[str, Any]]:
-        return [event for event in events(tmp_path) if event["event"] == "asked"]
-
-    def is_child(asked: dict[str, Any]) -> bool:
-        return asked["parents"] == [run.archive.reader.programs[1].commit]
-
     config = configured(tmp_path, parallel=parallel, generations=6)
-    with begun(tmp_path / "runs" / "r", config, Slow) as run:
+    with begun(tmp_path / "runs" / "r", config) as run:
+        run.executor = VirtualExecutor(lambda job: 9.0 if job.kind is JobKind.CONFIRM else 1.0)
         assert run.go() is StopReason.GENERATIONS
     journal = events(tmp_path)
     (made, *_) = (event for event in journal if event.get("provisional"))
-    (child, *_) = (event for event in asked_for() if event["parents"] == [made["commit"]])
+    (child, *_) = (event for event in journal if event["event"] == "asked" and event["parents"] == [made["commit"]])
     (confirmed, *_) = (event for event in journal if event["event"] == "rescored")
     assert confirmed["generation"] == made["generation"]
     assert made["seq"] < child["seq"] < confirmed["seq"]
