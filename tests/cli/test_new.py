@@ -28,7 +28,7 @@ def test_a_new_task_is_sound_and_improves_offline_at_once(tmp_path, monkeypatch,
     report = evolve_json("doctor", "--task", "deep/my first")
     assert report["ok"] is True
     assert {check["name"]: check["state"] for check in report["checks"]}["score"] == "ok", "it moves"
-    evolve("run", "--task", "deep/my first", "--generations", 24, "--name", "r")
+    evolve("run", "--task", "deep/my first", "--generations", 24, "--parallel", 1, "--name", "r")
     programs = evolve_json("list", "r")["programs"]
     best = max(program["combined_score"] for program in programs if program["correct"])
     assert best > next(program["combined_score"] for program in programs if program["generation"] == 0)
