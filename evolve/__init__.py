@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from evolve.archive.records import ProgramRecord
     from evolve.config import Config
     from evolve.errors import ArchiveError, EvolveError, InputError, MachineError, ProgramError
-    from evolve.progress import Confirmed, Evaluated, Failed, Progress, Refused, Stopping, Summarised, Warned
+    from evolve.progress import (
+        Confirmed,
+        Evaluated,
+        Failed,
+        Progress,
+        Refused,
+        ServerTrouble,
+        Stopping,
+        Summarised,
+        Warned,
+    )
     from evolve.seams import Listener
 
 __all__ = [
@@ -39,6 +49,7 @@ __all__ = [
     "Refused",
     "Run",
     "SandboxError",
+    "ServerTrouble",
     "Stopping",
     "Summarised",
     "Task",
@@ -61,7 +72,10 @@ _HOMES = {
     "evolve.archive.records": ("ProgramRecord",),
     "evolve.config": ("Config",),
     "evolve.errors": ("ArchiveError", "EvolveError", "InputError", "MachineError", "ProgramError"),
-    "evolve.progress": ("Confirmed", "Evaluated", "Failed", "Progress", "Refused", "Stopping", "Summarised", "Warned"),
+    "evolve.progress": (
+        *("Confirmed", "Evaluated", "Failed", "Progress", "Refused", "ServerTrouble", "Stopping", "Summarised"),
+        "Warned",
+    ),
     "evolve.seams": ("Listener",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

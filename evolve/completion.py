@@ -220,6 +220,9 @@ class CallEvent:
     this request from settings that are lists, as it is sent; `adapted` (of `failed`) is asked otherwise from now on.
     `usage` of `calling` is the estimate that is lost if the process dies before the end is written; of
     `failed` it is what may have been billed: zero for a refused request, an estimate when the answer was lost.
+    `limit_s` (of `calling`): the attempt is given up after this many seconds. `again_in_s` (of `waiting` and `failed`):
+    the next attempt is sent then; None where there is none. `tries` (of `failed`): which try failed, of how many; None
+    where it costs none, as at a rate limit. `message` is what the server said.
     """
 
     call: int
@@ -231,6 +234,9 @@ class CallEvent:
     message: str = ""
     sampled: Mapping[str, float | str] = field(default_factory=dict)
     adapted: Sequence[Adaptation] = ()
+    limit_s: float | None = None
+    again_in_s: float | None = None
+    tries: tuple[int, int] | None = None
 
 
 class CallFailed(EvolveError):

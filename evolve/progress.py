@@ -63,6 +63,27 @@ class Adapted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTrouble:
+    """A model's server refuses, fails, or does not answer: reported at once, and again every 30 s while it lasts.
+
+    `reason` is a FailureReason, or `silent`, and `message` what the server said. `failed` counts the calls since its
+    last answer that failed, and `tries` says which try of its request the last one was, of how many. `waiting` counts
+    the requests that wait; the first is sent again in `next_try_s`. A request without an answer for `silent_s` is given
+    up `gives_up_s` after it was sent.
+    """
+
+    model: str
+    reason: str
+    message: str
+    failed: int = 0
+    tries: tuple[int, int] | None = None
+    waiting: int = 0
+    next_try_s: float | None = None
+    silent_s: float | None = None
+    gives_up_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised:
     """A round of the meta-summarizer ended: with a document, or with problems."""
 
@@ -72,9 +93,11 @@ class Summarised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopping:
-    """The run is to end before all that is under way has ended; so many answers on their way are waited for."""
+    """The run is to end before all that is under way has ended. It waits for this number of `answers` on their way, for
+    `longest_s` seconds at most where the time limits of all their calls are known."""
 
     answers: int
+    longest_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +124,19 @@ class Checking:
     longest_s: float
 
 
-Event = Evaluated | Confirmed | Refused | Failed | Adapted | Summarised | Stopping | Warned | TaskFailed | Checking
+Event = (
+    Evaluated
+    | Confirmed
+    | Refused
+    | Failed
+    | Adapted
+    | ServerTrouble
+    | Summarised
+    | Stopping
+    | Warned
+    | TaskFailed
+    | Checking
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +163,7 @@ class Progress:
     ceiling: float | None
     funnel: Funnel = field(default_factory=Funnel)
     phases: tuple[Phase, ...] = ()
+    troubles: tuple[ServerTrouble, ...] = ()
     spent: Spending = field(default_factory=Spending)
     models: Sequence[ModelYield] = ()
     elapsed_s: float

@@ -22,6 +22,7 @@ OFFERED = {
     *("run", "resume", "score", "open_run", "load_task"),
     *("Run", "Task", "Config", "ProgramRecord", "Evaluation", "InstanceResult", "Outcome"),
     *("Listener", "Progress", "Evaluated", "Confirmed", "Refused", "Failed", "Summarised", "Stopping", "Warned"),
+    "ServerTrouble",
     *("EvolveError", "InputError", "ProgramError", "ArchiveError", "MachineError"),
     *("EvaluatorError", "TaskError", "SandboxError", "__version__"),
 }

@@ -21,6 +21,7 @@ from evolve.progress import (
     Failed,
     Phase,
     Progress,
+    ServerTrouble,
     Stopping,
     Summarised,
     TaskFailed,
@@ -30,10 +31,11 @@ from evolve.review.calls import paid_text, spending_text
 from evolve.review.catalogue import model_lines
 from evolve.review.scores import SELF_JUDGED, held_out_text, orders_text, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
-from evolve.review.texts import duration_text
+from evolve.review.texts import counted, duration_text
 
 HEARTBEAT_S = 10.0
 """How long a run that prints plain lines may be silent."""
+_A_MOMENT = "waiting a moment for evaluations"
 _PHASES_SHOWN = 4
 """How many generations in the same phase the panel names."""
 
@@ -43,6 +45,7 @@ class PlainScreen:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._lines = EventLines()
         self._last = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -53,7 +56,7 @@ class PlainScreen:
 
     def tell(self, event: Event, progress: Progress) -> None:
         """Print what matters; count the rest."""
-        line = _event_line(event)
+        line = self._lines.line(event)
         if line is not None:
             rates = _rates(progress) if isinstance(event, Evaluated | Confirmed) else ""
             self._print(f"{line}  {rates}".rstrip(), progress)
@@ -67,7 +70,8 @@ class PlainScreen:
             under_way = f"  {_phases([longest], 1)}" if longest is not None else ""
             of = f"/{progress.generations}" if progress.generations else ""
             stands = f"generation {progress.finished}{of}  best {_best(progress)}"
-            self._print(f"{stands}{under_way}  {_rates(progress)}".rstrip(), progress)
+            troubles = "".join(f"  {trouble_text(trouble)}" for trouble in progress.troubles)
+            self._print(f"{stands}{under_way}{troubles}  {_rates(progress)}".rstrip(), progress)
 
     def _print(self, text: str, progress: Progress) -> None:
         self._last = time.monotonic()
@@ -82,6 +86,7 @@ class LiveScreen:
         from rich.live import Live
 
         self._title = title
+        self._lines = EventLines()
         self._console = Console(highlight=False)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._drawn = 0.0
@@ -103,9 +108,10 @@ class LiveScreen:
         """Scroll what matters by, and redraw."""
         from rich.text import Text
 
-        line = _event_line(event)
+        line = self._lines.line(event)
         if line is not None:
-            style = "bold red" if isinstance(event, Warned) or _failed(event) else "green"
+            bad = isinstance(event, Warned | Failed | ServerTrouble) or _failed(event)
+            style = "bold red" if bad else "green"
             with dropped_if_gone():
                 self._console.print(Text(f"[{duration_text(progress.elapsed_s):>6}] {line}", style=style))
         self.tick(progress)
@@ -140,6 +146,7 @@ def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
     return [
         ("generation", f"{done}  {progress.in_flight} in flight"),
         *([("under way", _phases(progress.phases, _PHASES_SHOWN))] if progress.phases else []),
+        *((trouble_name(trouble), Cell(trouble_text(trouble), Tone.BAD)) for trouble in progress.troubles),
         ("best", Cell(_best(progress), Tone.STRONG)),
         (
             "answers",
@@ -186,14 +193,54 @@ def _failed(event: Event) -> bool:
     return not event.record.correct or (event.held_out is not None and event.held_out.overfitted is not None)
 
 
+class EventLines:
+    """The events of a session as lines. What a model failed with is said in full once."""
+
+    def __init__(self) -> None:
+        self._failed: set[str] = set()
+
+    def line(self, event: Event) -> str | None:
+        """What is worth a line of its own, or None."""
+        if isinstance(event, Failed):
+            if event.message in self._failed:
+                return f"generation {event.generation} got no answer, for the same reason"
+            self._failed.add(event.message)
+        return _event_line(event)
+
+
+def trouble_name(trouble: ServerTrouble) -> str:
+    """The panel's name of a server's trouble: it asks for less, or fails."""
+    return "waiting" if trouble.reason in ("rate_limited", "silent") else "trouble"
+
+
+def trouble_text(trouble: ServerTrouble) -> str:
+    """A server's trouble in one line: `fake-8b: HTTP 429: Rate limit reached; next try in 14 s (4 requests wait)`."""
+    text = f"{one_line(trouble.model, 60)}: {one_line(trouble.message, 200)}"
+    if trouble.silent_s is not None:
+        text += f" for {duration_text(trouble.silent_s)}"
+        text += "" if trouble.gives_up_s is None else f", gives up at {duration_text(trouble.gives_up_s)}"
+    if trouble.failed > 1:
+        text += f", {trouble.failed} failed"
+    if trouble.tries is not None:
+        text += f", try {trouble.tries[0]} of {trouble.tries[1]}"
+    if trouble.next_try_s is not None:
+        text += f"; next try in {trouble.next_try_s:.0f} s"
+    if trouble.waiting > 1:
+        text += f" ({trouble.waiting} requests wait)"
+    return text
+
+
 def _event_line(event: Event) -> str | None:
     """What is worth a line of its own, or None."""
     match event:
         case Warned(message=message):
             return f"WARNING  {one_line(message, 400)}"
-        case Stopping(answers=answers):
-            waiting = f"waiting for answers on their way ({answers})" if answers else "waiting a moment for evaluations"
-            return f"stopping: {waiting} (Ctrl-C again to leave at once; nothing is lost)"
+        case Stopping(answers=answers, longest_s=longest_s):
+            at_most = "" if longest_s is None else f", {duration_text(longest_s)} at most"
+            waiting = f"waiting for {counted(answers, 'answer')} on the way{at_most}" if answers else _A_MOMENT
+            return f"stopping: {waiting}. Ctrl-C again leaves at once; nothing is lost"
+        case ServerTrouble():
+            return trouble_text(event)
         case Checking():
             return checking_line(event)
         case Failed(generation=generation, message=message):

@@ -169,7 +169,8 @@ class LiveAdmission:
         reason = self._stopped = self._reason()
         if reason not in (None, StopReason.GENERATIONS) and self._deadline is None:
             self._deadline = self._now() + (0.0 if reason is StopReason.INTERRUPTED else GRACE_S)
-            self._run.tell(Stopping(answers=self._under_way.answers))
+            longest_s = self._run.calls.troubles.gives_up_in_s()
+            self._run.tell(Stopping(answers=self._under_way.answers, longest_s=longest_s))
         late = self._deadline is not None and self._now() >= self._deadline
         confirms = self._to_confirm() is not None and self._reason() not in _UNCONFIRMED
         waits = self._under_way.answers or confirms or (self._under_way.flows and not late)

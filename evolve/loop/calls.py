@@ -23,6 +23,7 @@ from evolve.completion import (
 from evolve.config import Config
 from evolve.loop.executor import Executor
 from evolve.progress import Adapted, Event
+from evolve.propose.troubles import Troubles
 from evolve.search.stopping import OF_BUDGET, StopReason
 from evolve.usage import Budget, Spending, Usage
 
@@ -56,6 +57,7 @@ class Calls:
         self._changed = threading.Condition()  # a place is free, or the run is to end
         self._placed: set[RequestKey] = set()
         self._held_back: set[RequestKey] = set()
+        self.troubles = Troubles()
         self.exhausted: StopReason | None = None
         """Which budget refused a call."""
 
@@ -79,6 +81,7 @@ class Calls:
             with self._changed:
                 self._held_back.discard(key)
                 self._leave(key)
+            self.troubles.ended(key)
 
     def hurry(self) -> None:
         """Let those that wait for a place look whether the run is to end."""
@@ -107,6 +110,7 @@ class Calls:
                 self._take(key)
             elif event.phase != CallPhase.WAITING:
                 self._leave(key)
+        self.troubles.note(key, event)
         if event.phase == CallPhase.WAITING:
             if self._hurried():
                 raise _cancelled()
@@ -134,7 +138,13 @@ class Calls:
             self._archive.called(key, event)
             if event.adapted:
                 self._tell(Adapted(changes=tuple(event.adapted)))
+            self.report_troubles()
         return refusal
+
+    def report_troubles(self) -> None:
+        """Report the servers that refuse, fail or do not answer, when it is due; for the archive's own thread."""
+        for trouble in self.troubles.due():
+            self._tell(trouble)
 
     def _refusal(self, key: RequestKey, event: CallEvent) -> CallFailed | None:
         if event.phase != CallPhase.CALLING:

@@ -108,6 +108,7 @@ class Loop:
                 self._run.calls.hurry()
             ended = self._executor.next_ended(TICK_S)
             if ended is None:
+                self._run.calls.report_troubles()
                 self._listener.tick(self._progress())
             for one in ended or ():
                 self._take(one)
@@ -273,6 +274,7 @@ class Loop:
                 Phase(generation=job.generation, name=job.kind, since_s=now - flow.since)
                 for job, flow in self._under_way.flows.items()
             ),
+            troubles=self._run.calls.troubles.current(),
             spent=reader.spent,
             models=self._yields.upto(reader),
             elapsed_s=now - self._began,

@@ -139,7 +139,8 @@ class Connection:
             cause = broken.__cause__ or broken
             sent = _NOTHING_SENT.isdisjoint(one.__name__ for one in type(cause).__mro__)
             detail = one_line(self._secrets.struck(str(cause)) or type(cause).__name__)
-            message = f"{'the connection broke off' if sent else 'no connection'} ({detail})"
+            what = "the connection broke off" if sent else f"no connection to {self._url}"
+            message = f"{what} ({detail})"
             return Failure(reason="connection", message=message, billed=sent)
         unread = response.extensions["unread"]
         reply: Reply | Unreadable | None = None

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import IO, Final
 
 from evaluator.untrusted import one_line
@@ -96,11 +97,13 @@ class CommandLLM:
         there."""
         prompt = "\n\n".join(message.content for message in messages)
         tokens_in = estimate_tokens(prompt)
+        tell = partial(CallEvent, model=self.settings.model)
         for call in range(self._retry.tries):
             if self._stopping.is_set():
                 raise CallFailed("cancelled", f"model {self.name!r}: not asked, since the run is ending")
             expected = self._usage(tokens_in, self._usual.tokens())
-            observe(self._event(call, CallPhase.CALLING, CallPhase.CALLING, expected))
+            phase, limit_s = CallPhase.CALLING, self.settings.timeout_s
+            observe(tell(call=call, phase=phase, status=phase, usage=expected, limit_s=limit_s))
             began = time.monotonic()
             result = self._call(prompt)
             latency = time.monotonic() - began
@@ -108,17 +111,27 @@ class CommandLLM:
                 completion = self._completion(result, tokens_in, latency)
                 message = "a command states no usage, so tokens and cost are estimates"
                 self._usual.note(completion.usage.tokens_out)
-                observe(self._event(call, CallPhase.ANSWERED, completion.finish_reason, completion.usage, message))
+                phase, status, usage = CallPhase.ANSWERED, completion.finish_reason, completion.usage
+                observe(tell(call=call, phase=phase, status=status, usage=usage, message=message))
                 return completion
             last = call + 1 == self._retry.tries or result.reason not in PASSING
             rng = random.Random(f"{self._seed}:{key}:{call}:wait")
-            wait_s = 0.0 if last else self._retry.wait_s(call, retry_after_s=None, rng=rng)
+            wait_s = None if last else self._retry.wait_s(call, retry_after_s=None, rng=rng)
             sent = result.reason != "not_found"
             usage = self._usage(tokens_in, self._usual.tokens(), latency) if sent else Usage()
             counted = "; what it took is not known, so what was kept for it counts as spent" if sent else ""
-            again = "" if last else f"; asking again in {wait_s:.1f} s"
-            observe(self._event(call, CallPhase.FAILED, result.reason, usage, result.message + counted + again))
-            if last:
+            observe(
+                tell(
+                    call=call,
+                    phase=CallPhase.FAILED,
+                    status=result.reason,
+                    usage=usage,
+                    message=result.message + counted,
+                    again_in_s=wait_s,
+                    tries=(call + 1, self._retry.tries),
+                )
+            )
+            if wait_s is None:
                 after = f" (after {call + 1} attempts)" if call else ""
                 said = f"model {self.name!r}: {result.message}{after}; {_ADVICE[result.reason]}"
                 raise CallFailed(result.reason, said)
@@ -189,10 +202,6 @@ class CommandLLM:
     def _usage(self, tokens_in: int, tokens_out: int, latency_s: float = 0.0) -> Usage:
         cost = self.settings.cost(tokens_in, tokens_out)
         return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost, latency_s=latency_s, estimated=True)
-
-    def _event(self, call: int, phase: CallPhase, status: str, usage: Usage, message: str = "") -> CallEvent:
-        model = self.settings.model
-        return CallEvent(call=call, phase=phase, status=status, model=model, usage=usage, message=message)
 
     def _shown(self, text: str) -> str:
         return one_line(self._secrets.struck(text), 600)

@@ -46,9 +46,10 @@ class Limiter:
         """The place of a new request in the order of those who wait."""
         return next(self._numbers)
 
-    def turn(self, number: int, *, chance: random.Random, held: Callable[[], None], patience_s: float) -> float:
+    def turn(self, number: int, *, chance: random.Random, held: Callable[[float], None], patience_s: float) -> float:
         """Wait until the request of that number may be sent; the moment, for `refused`. `held` is called before any
-        wait and again and again during it; what it raises ends the wait. Raises LeftAlone as soon as the endpoint wants
+        wait and again and again during it, with the seconds until the endpoint's next turn; what it raises ends the
+        wait. Raises LeftAlone as soon as the endpoint wants
         nothing for longer than `patience_s` from now; how many wait before this one is no matter."""
         mine = _Waiting(number)
         with self._lock:
@@ -60,7 +61,7 @@ class Limiter:
                     first = bool(self._queue) and self._queue[0] is mine
                 if mine.sent_at is not None:
                     return mine.sent_at
-                held()
+                held(left)
                 if left > patience_s:
                     raise LeftAlone(left)
                 mine.turn.wait(min(_POLL_S, left) if first else _POLL_S)

@@ -121,7 +121,8 @@ class OpenAILLM:
             sent_at = self._turn(number, call, observe, rng)
             with self._one_first(parameters) as sent:
                 phase, drawn = CallPhase.CALLING, sampled(self.settings, sent)
-                observe(tell(call=call, phase=phase, status=phase, usage=self._estimate(tokens_in), sampled=drawn))
+                expected, limit_s = self._estimate(tokens_in), self.settings.timeout_s
+                observe(tell(call=call, phase=phase, status=phase, usage=expected, sampled=drawn, limit_s=limit_s))
                 began = time.monotonic()
                 result = self._attempt(messages, sent, tokens_in)
                 latency = time.monotonic() - began
@@ -139,9 +140,6 @@ class OpenAILLM:
             if result.reason == "rate_limited":
                 self._limiter.refused(sent_at, wait_s=result.retry_after_s, chance=rng)
             wait_s = 0.0 if result.again else tries.again_after_s(result, rng)  # an adaptation takes no try
-            again = "" if wait_s is None else f"; asking again in {wait_s:.1f} s"
-            if result.again:
-                again = "".join(f"; {one}" for one in result.adapted) + "; asking again at once"
             observe(
                 tell(
                     call=call,
@@ -149,8 +147,10 @@ class OpenAILLM:
                     status=result.reason,
                     http_status=result.http_status,
                     usage=self._estimate(tokens_in, latency) if result.billed else Usage(latency_s=latency),
-                    message=result.message + again,
+                    message=result.message,
                     adapted=result.adapted,
+                    again_in_s=wait_s,
+                    tries=tries.taken(result),
                 )
             )
             call += 1
@@ -167,18 +167,21 @@ class OpenAILLM:
         waiting = CallPhase.WAITING
         event = CallEvent(call=call, phase=waiting, status=waiting, model=self.settings.model)
 
-        def held(told: Observer = observe) -> None:
-            if self._stopping.is_set():
-                raise CallFailed("cancelled", f"model {self.settings.model!r}: not asked, since the run is ending")
-            told(event)
+        def held(left_s: float) -> None:
+            self._require_time()
+            observe(replace(event, again_in_s=left_s))
 
         try:
             sent_at = self._limiter.turn(number, chance=rng, held=held, patience_s=self._retry.patience_s)
         except LeftAlone as alone:
             message = f"not asked, since the endpoint wants to be left alone for {alone.args[0]:.0f} s more"
             raise self._call_failed(Failure(reason="rate_limited", message=message), calls=call) from None
-        held(lambda _: None)
+        self._require_time()
         return sent_at
+
+    def _require_time(self) -> None:
+        if self._stopping.is_set():
+            raise CallFailed("cancelled", f"model {self.settings.model!r}: not asked, since the run is ending")
 
     @contextmanager
     def _one_first(self, parameters: Parameters) -> Iterator[Parameters]:
@@ -281,9 +284,8 @@ class OpenAILLM:
         advice = ADVICE[failure.reason].format(variable=self.settings.api_key_env)
         if failure.reason == "auth" and self.settings.api_key_env is None:
             advice = "the server wants a key; name the environment variable that holds it as api_key_env"
-        return CallFailed(
-            failure.reason, f"model {self.settings.model!r} at {self._url}: {failure.message}{after}; {advice}"
-        )
+        place = "" if self._url in failure.message else f" at {self._url}"
+        return CallFailed(failure.reason, f"model {self.settings.model!r}{place}: {failure.message}{after}; {advice}")
 
 
 def _pairs(sent: Parameters) -> set[str]:

@@ -92,6 +92,10 @@ class Tries:
         self._slowed += 1
         return wait if now + wait <= self._until else None
 
+    def taken(self, failure: Failure) -> tuple[int, int] | None:
+        """Which try failed last, of how many; None for a failure that costs none."""
+        return None if failure.reason == "rate_limited" or failure.again else (self._failed, self._policy.tries)
+
 
 def stated_wait(headers: Mapping[str, str], *, now: float, refused: bool, tokens: int | None = None) -> float | None:
     """How many seconds a server wants to be left alone, from the headers of its answer (names in lower case); `now` is

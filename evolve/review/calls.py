@@ -67,7 +67,8 @@ def call_line(call: Call) -> str:
     line = f"{call.status}{http}{f' with {drawn}' if drawn else ''} after {call.usage.latency_s:.2f} s"
     if call.usage:
         line += f", {usage_text(call.usage)}"
-    return line if not call.message else f"{line}: {call.message}"
+    said = "; ".join((*filter(None, (call.message,)), *call.adapted))
+    return f"{line}: {said}" if said else line
 
 
 def usage_text(usage: Usage) -> str:
