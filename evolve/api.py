@@ -54,6 +54,7 @@ def run(
     interrupt: threading.Event | None = None,
     require_level: str | None = None,
     unsafe: bool = False,
+    fix_initial: bool = False,
     task: str = AS_CONFIGURED,
     suite: str | None = AS_CONFIGURED,
     initial: str | None = AS_CONFIGURED,
@@ -81,7 +82,8 @@ def run(
     `config` is a mapping or a YAML file; the arguments named like its keys override them. `models` may be names alone;
     without any, the offline proposer searches. The run is kept in `runs/<name>`, by default after task, suite and time.
     `listener` is told what happens; set `interrupt`, from another thread, to end early. `require_level` and `unsafe`
-    are those of the options `--require-level` and `--unsafe-no-sandbox`. Whatever ends this call, `resume` goes on.
+    are those of the options `--require-level` and `--unsafe-no-sandbox`, and `fix_initial` that of `--fix-initial`.
+    Whatever ends this call, `resume` goes on.
 
     Raises InputError, TaskError, ArchiveError for bad input, MachineError and SandboxError for the machine's.
 
@@ -94,7 +96,8 @@ def run(
     resolved = configured(config, values=values, models=given.get("models"), origin="evolve.run")
     folder = new_run_folder(resolved, name)
     confined = SandboxOptions(require_level=require_level, unsafe=unsafe)
-    with new_session(resolved, folder, numbered=name is None, confined=confined) as session:
+    numbered = name is None
+    with new_session(resolved, folder, numbered=numbered, confined=confined, fix_initial=fix_initial) as session:
         _go_on(session, listener, interrupt)
         folder = session.archive.folder
     return Run(folder)

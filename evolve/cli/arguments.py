@@ -52,6 +52,9 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
     _of_a_session(parser, "any key of the configuration, dotted (search.elites=20)")
     parser.add_argument("--yes", action="store_true", help="do not ask whether the run may cost what it may")
+    parser.add_argument(
+        "--fix-initial", action="store_true", help="start although the initial program gives no valid answer"
+    )
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
 

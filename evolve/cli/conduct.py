@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Final
 
 from evaluator.errors import EvaluatorError
 from evaluator.sandbox.resources import memory_shortage
@@ -17,6 +18,7 @@ from evolve.cli import output
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
+from evolve.completion import CallPhase
 from evolve.dotted import is_dotted
 from evolve.invocation import command
 from evolve.language import PYTHON, language_of
@@ -27,8 +29,17 @@ from evolve.review.doubts import against_best, held_out_change, overfitted, quar
 from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, orders_text, value_text
 from evolve.review.table import Tone
+from evolve.review.texts import counted
 from evolve.search.stopping import StopReason
 from evolve.tuning.baseline import measure_baseline
+
+_NO_PATCH: Final = {
+    "refused: no_patch": "an answer without a patch",
+    "refused: empty": "an empty answer",
+    "refused: truncated": "an answer that was cut off",
+    "refused: length": "an answer that was cut off at its token limit (raise the model's max_tokens)",
+}
+"""The commonest ends of a model that does not answer as asked, in words."""
 
 
 def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
@@ -120,9 +131,10 @@ def _closing(session: Session, reason: StopReason) -> int:
             said += f": no model gave an answer (why: {command('show', archive.folder, str(first))})"
         elif faults := Counter(filter(None, map(archive.fault, ended))):
             (fault, times), *_ = faults.most_common(1)
-            said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
+            plain = _NO_PATCH.get(fault, one_line(fault, 200))
+            said += f"; {times} of {_proposals(session)} ended with: {plain}"
         if not archive.programs[0].correct:
-            said += ". The initial program fails, too: mend it first"
+            said += ". The initial program fails, too: repair it first"
         output.complain(said)
         return 1
     checked = archive.fresh_of_best in CONFIRMING
@@ -174,7 +186,9 @@ def _why(session: Session, reason: StopReason) -> str:
         case StopReason.BUDGET_CALLS:
             return f"Done: the budget of {config.budget_calls:,} calls is used up."
         case StopReason.UNREACHABLE:
-            return "Stopped: no model answers. What it said last stands above."
+            return (
+                f"Stopped: no model answered. {_failures(session.archive.reader) or 'What it said last stands above.'}"
+            )
         case StopReason.TASK:
             return "Stopped: the task's own code is at fault. What it said stands above."
         case StopReason.INTERRUPTED:
@@ -207,15 +221,38 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     if (waiting := archive.ahead) is not None and waiting is not best:
         score = value_text(waiting.value)
         yield "", f"generation {waiting.generation} scores {score}, and is to be confirmed when the run goes on"
-    yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
+    yield "proposals", _accounted(archive)
     if (since := standstill(archive)) is not None and since["text"] is not None:
         yield "", since["text"]
+    if failures := _failures(archive):
+        yield "failed", failures
     yield "spent", spending_text(archive.spent)
     if archive.meta.reports:
         documents = len(archive.meta.reports)
         last = f"insights report{'s, the last' if documents > 1 else ''} after {max(archive.meta.reports)} programs"
         yield "insights", f"{documents} {last}"
     yield "archive", str(archive.folder)
+
+
+def _accounted(archive: RunReader) -> str:
+    """What came of every proposal: `40: 27 programs, 13 duplicates`."""
+    outcomes = Counter(status.value for generation, status in archive.statuses.items() if generation > 0)
+    names = {"evaluated": "programs", "duplicate": "duplicates", "refused": "refused", "failed": "without an answer"}
+    said = [f"{count} {names.get(status, 'unfinished')}" for status, count in outcomes.most_common()]
+    return f"{outcomes.total()}: {', '.join(said)}" if said else "none"
+
+
+def _failures(archive: RunReader) -> str:
+    """The model calls that failed, by what the server said: `23 calls: HTTP 500: CUDA out of memory`."""
+    said = Counter(
+        event.message
+        for events in archive.accounts.calls.values()
+        for event in events
+        if event.phase is CallPhase.FAILED and not event.adapted and event.status != "cancelled"
+    )
+    lines = [f"{counted(times, 'call')}: {one_line(message, 200)}" for message, times in said.most_common(3)]
+    more = said.total() - sum(times for _, times in said.most_common(3))
+    return "; ".join(lines + ([f"{counted(more, 'call')} for other reasons"] if more else []))
 
 
 def _proposals(session: Session) -> int:
@@ -247,6 +284,15 @@ def _further(session: Session, reason: StopReason) -> list[str]:
     return found
 
 
+def _without_patch(session: Session) -> int | None:
+    """The last proposal, where a model answered and no answer of the run became a program."""
+    archive = session.archive.reader
+    if not session.config.models or len(archive.programs) > 1:
+        return None
+    answered = [number for number in archive.statuses if any(one.answer for one in archive.attempts(number))]
+    return max(answered, default=None)
+
+
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     """Commands that can be pasted as they stand, each with its meaning."""
     archive = session.archive.reader
@@ -254,6 +300,12 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     steps = []
     if reason is StopReason.UNREACHABLE:
         steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
+    unpatched = _without_patch(session)
+    if unpatched is not None:
+        steps.append((command("show", run, str(unpatched), "--answer"), "what the model answered"))
+        steps.append(
+            (command("doctor", "--endpoint", run / "run.yaml"), "does the model answer in the form of a patch?")
+        )
     if archive.best is not None and archive.fresh_of_best is FreshState.FAILED:
         without = command("resume", run, "--exclude", str(archive.best.generation), *_further(session, reason))
         steps.append((without, "go on without a best that fails elsewhere"))
@@ -261,6 +313,8 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         steps.append((command("resume", run, *_further(session, reason)), "go on, and check the best again"))
     elif reason not in (StopReason.CEILING, StopReason.UNCONFIRMED):
         steps.append((command("resume", run, *_further(session, reason)), "go on"))
+    if session.config.models and len(archive.programs) == 1 and archive.best is not None:
+        return steps  # the best is the initial program, which the person has
     if archive.best is None:
         if not archive.programs[0].correct and session.config.initial is None:
             doctor = command("doctor", "--task", session.config.task)

@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         numbered=arguments.name is None,
         confined=confined(arguments),
         require=nothing_required if arguments.tuning_baseline is None else require_baseline,
+        fix_initial=arguments.fix_initial,
     )
     with ExitStack() as stack:
         with _showing_the_way(named), output.waiting("scoring the initial program"):

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evaluator.evaluation import Outcome
+from evaluator.evaluation import Evaluation, Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.events import EvaluatedEvent, verdict_of
@@ -33,6 +33,18 @@ def judge_initial(config: Config, source: str, evaluators: EvaluatorPair) -> Con
             f"it: {one_line(evaluation.quarantine, 500)}"
         )
     return initial
+
+
+def require_valid_answer(config: Config, initial: Evaluation, path: Path) -> None:
+    """Raises InputError where a model would be asked to improve a program that answers no instance validly."""
+    if not config.models or any(result.outcome is Outcome.OK for result in initial.results):
+        return
+    said = one_line(initial.detail, 400)
+    doctor = command("doctor", "--task", config.task)
+    raise InputError(
+        f"{path}: the initial program gives no valid answer ({initial.outcome.value}: {said}), and no model was asked. "
+        f"Repair it (more: {doctor}), or let the models repair it with --fix-initial"
+    )
 
 
 @contextmanager

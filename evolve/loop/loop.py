@@ -22,7 +22,7 @@ from evolve.loop.generation import confirming, generation
 from evolve.loop.summaries import summarising
 from evolve.progress import Event, Failed, Phase, Progress, TaskFailed, Warned, time_left
 from evolve.seams import Listener
-from evolve.search.stopping import ALARM_AFTER, AT_LIMIT, RecentEnd, SessionEnd, StopReason, alarm
+from evolve.search.stopping import ALARM_AFTER, AT_LIMIT, RecentEnd, SessionEnd, StopReason, alarm, recent_end
 from evolve.search.strategies import recall
 
 TICK_S = 0.2
@@ -243,14 +243,7 @@ class Loop:
     def _ended(self, flow: Flow) -> None:
         if flow.number is None:
             return
-        program, attempts = self._archive.reader.program(flow.number), self._archive.reader.attempts(flow.number)
-        self._recent.append(
-            RecentEnd(
-                fault=self._archive.reader.fault(flow.number),
-                score=None if program is None else program.combined_score,
-                nothing=attempts[-1].message if attempts[-1].reason == "nothing" else None,
-            )
-        )
+        self._recent.append(recent_end(self._archive.reader, flow.number))
         warning = alarm(list(self._recent))
         if warning is not None and warning != self._alarmed:
             self.tell(Warned(message=warning))

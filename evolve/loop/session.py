@@ -23,7 +23,7 @@ from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError, InputError
 from evolve.files import require_disk
 from evolve.invocation import command
-from evolve.judging.beginning import begin_archive, judge_initial, record_initial
+from evolve.judging.beginning import begin_archive, judge_initial, record_initial, require_valid_answer
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import check_on_fresh, try_new_orders
 from evolve.judging.recording import rescore as rescore_programs
@@ -115,11 +115,13 @@ def new_session(
     numbered: bool = False,
     confined: SandboxOptions = STRONGEST,
     require: Requirement = nothing_required,
+    fix_initial: bool = False,
 ) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
 
     `numbered`: take `folder-2`, ... where the one before exists. Candidates are `confined` as asked for. `require` is
-    called with the initial program's evaluation before anything is written.
+    called with the initial program's evaluation before anything is written. Unless `fix_initial`, no model is asked to
+    improve an initial program that gives no valid answer.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
@@ -139,6 +141,8 @@ def new_session(
         initial = judge_initial(config, source, evaluators)
         if config.search.kinds.tune:
             require_score_without_chance(initial.evaluation.spread, what=_TUNES)
+        if not fix_initial:
+            require_valid_answer(config, initial.evaluation, initial_path(config, task))
         require(task, initial.evaluation)
         run_id, unnoted = own_run(config)
         with begin_archive(folder, config, source, initial, evaluators, run_id=run_id, numbered=numbered) as archive:

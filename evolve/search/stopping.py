@@ -1,13 +1,20 @@
-"""When a run ends, and what is worth a warning while it goes on. Pure functions over plain counts."""
+"""When a run ends, and what is worth a warning while it goes on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
+from evaluator.untrusted import one_line
 from evolve.archive.events import FreshState
 from evolve.archive.ranking import reached_ceiling
+from evolve.archive.reader import RunReader
 from evolve.archive.records import CONFIRMING
 
+_WITHOUT_PATCH = ("no_patch", "truncated", "empty", "length", "refusal", "content_filter")
+"""Why an answer is refused that holds no whole patch."""
+WITHOUT_PATCH = 3
+"""A warning follows this many answers in a row without a patch."""
 ALARM_AFTER = 20
 """So many programs in a row with one and the same fault are a pattern, not bad luck."""
 
@@ -95,11 +102,28 @@ def conclude(end: SessionEnd) -> StopReason:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentEnd:
     """How one generation ended, as far as the alarms care: `fault` names what went wrong, None if it was correct;
-    `nothing` is what the offline proposer says where it has nothing to propose."""
+    `nothing` is what the offline proposer says where it has nothing to propose. `without_patch` counts its answers if
+    none held a patch, and `last_answer` is the last one."""
 
     fault: str | None
     score: float | None
     nothing: str | None = None
+    without_patch: int = 0
+    last_answer: str = ""
+
+
+def recent_end(reader: RunReader, generation: int) -> RecentEnd:
+    """How a generation of a run ended."""
+    program, attempts = reader.program(generation), reader.attempts(generation)
+    last = attempts[-1]
+    without = len(attempts) if all(attempt.reason in _WITHOUT_PATCH for attempt in attempts) else 0
+    return RecentEnd(
+        fault=reader.fault(generation),
+        score=None if program is None else program.combined_score,
+        nothing=last.message if last.reason == "nothing" else None,
+        without_patch=without,
+        last_answer=reader.text(last.answer) if without and last.answer is not None else "",
+    )
 
 
 def alarm(recent: Sequence[RecentEnd]) -> str | None:
@@ -107,6 +131,11 @@ def alarm(recent: Sequence[RecentEnd]) -> str | None:
     has anything to propose. None otherwise."""
     if recent and recent[-1].nothing is not None:
         return recent[-1].nothing
+    without = sum(ended.without_patch for ended in takewhile(lambda ended: ended.without_patch, reversed(recent)))
+    if without >= WITHOUT_PATCH > without - recent[-1].without_patch:
+        answer = recent[-1].last_answer.strip()
+        what = f"begins: {one_line(answer, 120)}" if answer else "is empty"
+        return f"{without} answers in a row held no patch; the last {what}"
     if len(recent) < ALARM_AFTER:
         return None
     last = recent[-ALARM_AFTER:]
