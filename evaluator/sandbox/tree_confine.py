@@ -96,6 +96,7 @@ def confine(
     if PRIVILEGES in layers:
         jail.drop_capabilities()
     if LANDLOCK in layers:
+        jail.no_new_privileges()  # the kernel asks for it of everybody but root
         landlock.restrict(allowed)
         if jail.denied() != errno.EACCES:
             raise OSError("Landlock took hold and denies nothing")

@@ -11,6 +11,7 @@ from evolve.doctor.endpoints import check_models
 from evolve.doctor.task import examine_task
 from evolve.errors import InputError
 from evolve.review.table import Tone
+from evolve.review.texts import counted
 from evolve.settings import configured
 
 
@@ -36,11 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
             tone = Tone.BAD if check.needed else Tone.QUIET
             if len(check.detail) > CELL_LIMIT:  # the table shows its beginning only
                 output.say(f"{check.name}: {check.detail}", tone)
-            output.say(f"{check.name}: {check.fix}", tone)
+            if check.fix:
+                output.say(f"{check.name}: {check.fix}", tone)
     for check in checks:
         for setting in yaml_lines(check.settings):
             output.say(f"{check.name}: put into the configuration: {setting}")
-    output.say(said[not well], Tone.GOOD if well else Tone.BAD)
+    warnings = [check.name for check in checks if check.state is Finding.BROKEN and not check.needed]
+    if well and warnings:
+        usable = "The task is sound" if arguments.task is not None else "Usable"
+        output.say(f"{usable}, with {counted(len(warnings), 'warning')}: {', '.join(warnings)}.", Tone.BAD)
+    else:
+        output.say(said[not well], Tone.GOOD if well else Tone.BAD)
     return 0 if well else 1
 
 
