@@ -22,6 +22,7 @@ from evaluator.blame import TakesItsWorkerDown, tried
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.running import SOURCE_LIMIT
+from evaluator.sandbox.layers import STANDARD
 from evaluator.sandbox.tree import SCRATCH, TreeEnding, TreeJob, TreeLimits, TreeSandbox
 from evaluator.sandbox.turns import Turns
 from evaluator.script_result import ResultError, ScriptResult, end_of, read_result
@@ -39,6 +40,8 @@ _OUTPUT: Final = 2000
 """Characters of a script's output (the end of it) that its program's author is told, where it failed."""
 
 
+_COMPILED: Final = (".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".hs", ".nim", ".rs", ".swift", ".zig")
+"""Suffixes of programs that become an executable file before they run."""
 _FOLDERS: Final = re.compile(r"(?:/[\w.+-]++)++/?")
 _SCRATCH: Final = re.compile(r"evolve-scratch(?:-\w+)?")
 
@@ -145,6 +148,11 @@ class ScriptRunner:
             last = printed.rstrip().rpartition("\n")[2]
             if ending.status == LACKING:
                 raise SandboxError(f"{name} lacks something on this machine: {one_line(last, 300)}")
+            if "Permission denied" in last and self._may_make_no_executable():
+                raise SandboxError(
+                    f"sandbox level {self._sandbox.level} lets no file be made executable, and {name} ended with "
+                    f"{one_line(last, 200)!r}: install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap)"
+                )
             detail = f"{name} ended with status {ending.status}" + (f": {one_line(last, 200)}" if last else "")
         else:
             detail = f"{name}: {ending.detail}"
@@ -163,6 +171,11 @@ class ScriptRunner:
             wall_s=ending.wall_s,
             peak_memory_mb=ending.peak_memory_mb,
         )
+
+    def _may_make_no_executable(self) -> bool:
+        """Whether the programs are of a compiled language, and the sandbox is without bubblewrap."""
+        compiled = Path(self._script.program_name).suffix in _COMPILED
+        return compiled and self._sandbox.level == STANDARD
 
     def _judged(self, ending: TreeEnding) -> tuple[Outcome, str, ScriptResult | None]:
         """The outcome of a script that ended well, by what it wrote."""

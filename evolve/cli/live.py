@@ -27,6 +27,7 @@ from evolve.progress import (
     TaskFailed,
     Warned,
 )
+from evolve.propose.verdicts import telling_line
 from evolve.review.calls import paid_text, spending_text
 from evolve.review.catalogue import model_lines
 from evolve.review.scores import SELF_JUDGED, held_out_text, orders_text, score_text, spread_text, value_text
@@ -259,8 +260,10 @@ def _event_line(event: Event) -> str | None:
             why = one_line(record.quarantine, 300)
             return f"QUARANTINED  generation {record.generation} scores {score}, which is not to be believed: {why}"
         case Evaluated(record=record, parent_score=None, detail=detail):
-            outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
-            score = f"{value_text(record.value)}{outcome}{against(record)}"
+            score = f"{value_text(record.value)}{against(record)}"
+            if not record.correct:
+                answered = f"answers {100 * record.combined_score:.0f} % of the instances"
+                score = f"{answered}  ({record.outcome.value}: {one_line(telling_line(detail), 200)})"
             return f"initial program  {score}{in_orders(record)}{beside(event.held_out)}"
         case Confirmed(record=record, held_out=HeldOutEvent(overfitted=str(why))):
             score = f"{value_text(record.value)}{against(record)}{beside(event.held_out)}"

@@ -17,6 +17,7 @@ from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.language import TEXT, language_of_task
 from evolve.opening import initial_path
 from evolve.program import Origin, PatchKind, normalised_hash
+from evolve.propose.verdicts import telling_line
 
 
 def judge_initial(config: Config, source: str, evaluators: EvaluatorPair) -> Confirmation:
@@ -39,7 +40,7 @@ def require_valid_answer(config: Config, initial: Evaluation, path: Path) -> Non
     """Raises InputError where a model would be asked to improve a program that answers no instance validly."""
     if not config.models or any(result.outcome is Outcome.OK for result in initial.results):
         return
-    said = one_line(initial.detail, 400)
+    said = one_line(telling_line(initial.detail), 400)
     doctor = command("doctor", "--task", config.task)
     raise InputError(
         f"{path}: the initial program gives no valid answer ({initial.outcome.value}: {said}), and no model was asked. "
