@@ -30,6 +30,7 @@ from evaluator.sandbox import protocol
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.supervisor import Candidate, Exchange
 from evaluator.sandbox.worker import Worker
+from evaluator.slow_judge import TimedJudge
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 
@@ -110,6 +111,7 @@ class Runner:
         self._task = task
         self._suite = suite
         self._control = control
+        self._judge = TimedJudge(task, suite)
 
     def run(
         self, source: str, questions: Sequence[Question], pool: WorkerPool, *, kept: KeptAnswers | None = None
@@ -217,7 +219,7 @@ class Runner:
             exchange = candidate.ask(question.request)
             if kept is not None and exchange.failure is None:
                 kept.add(exchange.answer)  # before the judge, which may change it
-            return exchange, None if exchange.failure else judge.judge(instance, exchange.answer)
+            return exchange, None if exchange.failure else self._judge.judge(instance, exchange.answer)
         conversation = judge.converse(instance)
         # In other words the first item may differ, and `random` must not.
         seeded_by = None if instance is question.ordinary else judge.converse(question.ordinary)

@@ -36,6 +36,7 @@ from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
 from evaluator.script_run import ScriptRun, ScriptRunner
+from evaluator.slow_judge import TimedJudge
 from evaluator.strict import SHOWN, in_words, only_limits
 from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Instance
@@ -57,6 +58,7 @@ class ScriptEvaluator(SuiteEvaluator):
     def _start(self, confined: SandboxOptions) -> None:
         """Find the strongest sandbox for process trees that this machine reaches."""
         task = self._task
+        self._judge = TimedJudge(task, self.suite)
         assert task.script is not None
         self._turns = Turns(self._workers, self._cancellation)
         sandbox = establish_tree(confined)
@@ -195,7 +197,7 @@ class ScriptEvaluator(SuiteEvaluator):
                 continue
             if kept is not None:
                 kept.add(answer)  # before the judge, which may change it
-            verdicts.append(self._task.judge.judge(instance, answer))
+            verdicts.append(self._judge.judge(instance, answer))
         return verdicts
 
     def _result(self, place: int, verdict: Verdict, run: ScriptRun) -> InstanceResult:

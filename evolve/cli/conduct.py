@@ -20,6 +20,7 @@ from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
 from evolve.completion import CallPhase
 from evolve.dotted import is_dotted
+from evolve.errors import MachineError
 from evolve.invocation import command
 from evolve.language import PYTHON, language_of
 from evolve.loop.session import Session
@@ -68,6 +69,8 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
             with screen as listener:
                 reason = session.run(listener, interrupt)
             unmeasured = None if tuning_baseline is None else _measure(session, tuning_baseline, interrupt)
+    except MachineError as cause:
+        raise MachineError(f"{cause}. Then go on with: {command('resume', archive.folder)}") from cause
     except KeyboardInterrupt:  # the second Ctrl-C: at once, with what is on record
         go_on = command("resume", archive.folder)
         cut_off = under_way_text(archive.under_way, running=False)

@@ -18,6 +18,7 @@ from evolve.settings import configured
 def run(arguments: argparse.Namespace) -> int:
     """Try everything: 0 when all that is needed works, else 1. Raises InputError."""
     config = _models(arguments)
+    output.show_warnings()
     if arguments.task is None:
         checks = machine.examine()
         said = "Everything that evolve needs works here.", "Something that evolve needs does not work here."

@@ -7,11 +7,13 @@ a pipe byte for byte.
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evaluator import untrusted
+from evaluator.slow_judge import SlowJudge
 from evolve.cli import drawing
 from evolve.review.table import Table, Tone
 
@@ -36,6 +38,19 @@ def say(text: str = "", tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None
 def complain(message: str) -> None:
     """One line on stderr, `evolve: <message>`, red on a terminal."""
     _write_line(sys.stderr, f"evolve: {message}", Tone.BAD, whole=True)
+
+
+def show_warnings() -> None:
+    """Have what the evaluator warns of written as lines of this command; other warnings stay Python's."""
+    before = warnings.formatwarning
+
+    def line_of(message: Warning | str, category: type[Warning], *more: Any) -> str:
+        ours = issubclass(category, SlowJudge)
+        return (
+            f"evolve: {untrusted.one_line(str(message), _LINE_LIMIT)}\n" if ours else before(message, category, *more)
+        )
+
+    warnings.formatwarning = line_of  # type: ignore[assignment] # it is called with a line, or without
 
 
 def _write_line(stream: TextIO, text: str, tone: Tone, *, whole: bool) -> None:

@@ -46,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.tuning_baseline is not None:
         require_size(arguments.tuning_baseline, option="--tuning-baseline")
     require_git()  # before anything is asked
+    output.show_warnings()
     named = None if config.task in built_in_tasks() else config.task
     with _showing_the_way(named):
         if arguments.tuning_baseline is not None:

@@ -220,7 +220,8 @@ class OpenAILLM:
         return replace(failure, message=failure.message + unread)
 
     def _read(self, answer: Answer) -> Reply | Failure:
-        bad = Failure(reason="bad_response", message="", http_status=answer.status, billed=True)
+        page = answer.content.lstrip().startswith(b"<")  # of a proxy: no model has generated anything
+        bad = Failure(reason="bad_response", message="", http_status=answer.status, billed=not page)
         if answer.unread:
             return replace(bad, message=f"the answer was not read: {answer.unread}")
         fault = answer.reply

@@ -16,7 +16,7 @@ UNPRICED: dict[str, Any] = {"price_in": None, "price_out": None}
 
 
 def test_without_a_price_failed_calls_cost_what_nobody_knows(tmp_path: Path) -> None:
-    with OpenAIServer([raw(b"<html>hello</html>")], default=answer(patch(1))) as server:
+    with OpenAIServer([raw(b"hello")], default=answer(patch(1))) as server:
         config = configure(tmp_path, models=[model(server.url, **UNPRICED)], generations=1)
         ran = evolve(tmp_path, "run", config, "--name", "r")
     assert "cost unknown (no price is given) (of which cost unknown for" in ran.stdout
