@@ -59,5 +59,5 @@ def _model(model: str | Mapping[str, Any], known: Any, endpoint: Mapping[str, An
         return model
     for entry in known if isinstance(known, list) else []:
         if isinstance(entry, dict) and model in (entry.get("name"), entry.get("model")):
-            return entry | endpoint
-    return {"model": model} | endpoint
+            return entry | dict(endpoint)
+    return {"model": model} | dict(endpoint)

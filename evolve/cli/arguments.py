@@ -319,6 +319,9 @@ def _new(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="make it of a task of ShinkaEvolve: initial.*, evaluate.py, and its YAML file or run_evo.py",
     )
+    parser.add_argument(
+        "--config", metavar="FILE", type=Path, help="of DIR: the configuration to take over, where there are several"
+    )
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:

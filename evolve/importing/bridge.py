@@ -53,11 +53,12 @@ def way_from(named: Path, *, as_task: bool) -> str | None:
     if not named.exists():
         a_task = not as_task and str(named) in built_in_tasks()
         return f"it is a task: {command('run', '--task', named)}" if a_task else None
+    words: list[str | Path] = [named]
     if named.is_dir():
-        option, words = system_of_folder(named), [named]
+        option = system_of_folder(named)
     else:
-        document = read_mapping(named, error=InputError, foreign=True)
-        option, words = system_of_document(document), [named.parent, "--config", named.name]
+        option = system_of_document(read_mapping(named, error=InputError, foreign=True))
+        words = [named.parent, "--config", named.name]
     if option is not None:
         return f"it belongs to {_NAMES[option]}; make a task of its folder: {command('new', 'mine', option, *words)}"
     if as_task or not named.is_dir():
