@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.task_yaml import NO_PROGRAM
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import read_mapping
 from evolve.errors import InputError
 from evolve.files import read_source
 from evolve.importing.scripts import configured_in
 
-_NO_PROGRAM: Final = frozenset({".md", ".txt", ".pyc", ".bak", ".orig", ".log", ".yaml", ".yml"})
 _CALLED: Final = "EvolutionConfig("
 _MESSAGE: Final = re.compile(
     r"""[\w.\s]*(?:\[["']\w+["']\])*(?:\[["'])?\w*sys(?:tem)?_?(?:msg|message|prompt)\w*["'\]]*\s*(?:=(?!=)|:)"""
@@ -59,7 +59,7 @@ def initial_program(folder: Path, stems: Sequence[str], suffix: str | None = Non
         found = [
             path
             for path in sorted(folder.iterdir())
-            if path.is_file() and path.stem == stem and path.suffix and path.suffix not in _NO_PROGRAM
+            if path.is_file() and path.stem == stem and path.suffix and path.suffix not in NO_PROGRAM
         ]
         for wanted in (suffix, ".py"):
             found = [path for path in found if path.suffix == wanted] or found

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.errors import TaskError
+from evaluator.task_files import load_task
 from evolve.cli.main import main
 from tests.loop.climbing import patch
 from tests.openai_server import OpenAIServer, answer
@@ -102,3 +104,36 @@ def test_a_configured_model_may_be_asked_elsewhere(evolve):
 @pytest.mark.parametrize("words", [("run",), ("doctor", "--endpoint")])
 def test_where_a_model_is_needs_its_name(evolve, words):
     assert "name the model too, with --model NAME" in evolve(*words, "--base-url", "http://localhost:1/v1", code=2)
+
+
+def test_the_only_initial_program_of_a_folder_is_found(tmp_path):
+    (tmp_path / "evaluate.py").write_text("")
+    with pytest.raises(TaskError, match="there is no initial program"):
+        load_task(str(tmp_path))
+    (tmp_path / "initial.md").write_text("not a program")
+    (tmp_path / "initial_program.py").write_text("A = 1\n")
+    assert load_task(str(tmp_path)).initial.name == "initial_program.py"
+    (tmp_path / "initial_program.py").rename(tmp_path / "initial.sh")
+    assert load_task(str(tmp_path)).initial.name == "initial.sh"
+    (tmp_path / "initial.c").write_text("int main() { return 0; }")
+    with pytest.raises(TaskError, match=r"holds initial\.c, initial\.sh; name one in task\.yaml"):
+        load_task(str(tmp_path))
+    (tmp_path / "task.yaml").write_text("initial: initial.c\n")
+    assert load_task(str(tmp_path)).initial.name == "initial.c"
+    (tmp_path / "task.yaml").unlink()
+    (tmp_path / "initial.py").write_text("A = 1\n")
+    assert load_task(str(tmp_path)).initial.name == "initial.py"
+
+
+def test_the_folder_of_a_task_may_be_renamed(evolve):
+    shutil.copytree(CLIMB, "hill")
+    text = Path("hill/task.yaml").read_text()
+    Path("hill/task.yaml").write_text("".join(line for line in text.splitlines(True) if not line.startswith("name:")))
+    evolve("run", "--task", "hill", *SMALL[2:], "--name", "r")
+    Path("hill").rename("moved")
+    assert "Equal" in evolve("replay", "r", "--task", "moved")
+    evolve("resume", "r", "--task", "moved", "--generations", 3)
+    evolve("show", "r", "best", "--instances", "--task", "moved")
+    with (Path("moved") / "judge.py").open("a") as file:
+        file.write("\nANOTHER = 1\n")
+    assert "put `name: hill` into its task.yaml" in evolve("replay", "r", "--task", "moved", code=2)
