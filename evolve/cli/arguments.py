@@ -272,7 +272,9 @@ def _rerun(parser: argparse.ArgumentParser) -> None:
 
 
 def _place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("cluster", metavar="CLUSTER.yaml", type=Path, help="GPUs and models (docs/placing.md)")
+    parser.add_argument(
+        "cluster", metavar="CLUSTER.yaml", type=Path, help="GPUs and models, or the name of a shipped one (sixteen)"
+    )
     parser.add_argument(
         "--program",
         metavar="P",
