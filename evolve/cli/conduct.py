@@ -188,12 +188,11 @@ def _why(session: Session, reason: StopReason) -> str:
 def _other_suites(session: Session) -> str:
     """What a solved suite says nothing of: the task's other suites, with what shipped programs reach there."""
     task, suite = session.evaluators.task.name, session.evaluators.evaluator.suite.name
-    reached = [f"{share:.2%} on {name}".replace("%", " %") for name, share in shipped_elsewhere(task, suite).items()]
-    return (
-        f"Other suites are not scored; the best shipped programs reach, of the optimum, {', '.join(reached)}."
-        if reached
-        else ""
-    )
+    shares = shipped_elsewhere(task, suite)
+    if not shares:
+        return ""
+    reached = ", ".join(f"{share:.2%} on {name}".replace("%", " %") for name, share in shares.items())
+    return f"Other suites are not scored; the best shipped programs reach, of the optimum, {reached}."
 
 
 def _results(session: Session) -> Iterator[tuple[str, str]]:
