@@ -27,6 +27,10 @@ SCRIPT_LIMITS: Final = Limits(
     cpu_per_instance_s=600, cpu_total_s=600, memory_mb=2048, answer_kb=64, wall_s=300, scratch_mb=256
 )
 """What a script and all that it starts may use together, where nothing is said."""
+INITIAL: Final = ("initial", "initial_program")
+"""What the file of an initial program is called before its suffix."""
+NO_PROGRAM: Final = frozenset({".md", ".txt", ".pyc", ".bak", ".orig", ".log", ".yaml", ".yml"})
+"""Suffixes of files beside a program that are none."""
 _OF_SCRIPTS: Final = ("wall_s", "scratch_mb")
 _NOT_OF_SCRIPTS: Final = ("cpu_per_instance_s", "cpu_per_item_s")
 _TAKEN: Final = ("success_rate", "runtime_s", "published_score")
@@ -162,7 +166,7 @@ class TaskEntry(Section):
     description: Annotated[str, AfterValidator(str.strip)] = ""
     prompt: str | None = None
     objective: ObjectiveEntry = ObjectiveEntry()
-    initial: str = "initial.py"
+    initial: str
     ingredients: str | None = None
     default_suite: str | None = None
     packages: Annotated[list[_Package], AfterValidator(_each_once)] = Field(default=[])
@@ -226,6 +230,8 @@ def read_task_yaml(folder: Path) -> TaskEntry:
         document["script"] = SCRIPT
     if path.exists():
         document |= read_mapping(path)
+    if document.get("initial") is None:
+        document["initial"] = _only_initial(folder)
     entry = checked(TaskEntry, document, path, TaskError, context=path)
     _check_objective(entry)
     for name, suite in entry.suites.items():
@@ -236,6 +242,23 @@ def read_task_yaml(folder: Path) -> TaskEntry:
     _check_limits(entry)
     _check_script(entry)
     return entry
+
+
+def _only_initial(folder: Path) -> str:
+    """The only file that is called like an initial program; `initial.py` where it is one of several. Raises TaskError
+    where none is, or it cannot be told which."""
+    files = sorted(
+        path.name
+        for path in (folder.iterdir() if folder.is_dir() else ())
+        if path.stem in INITIAL and path.suffix not in {"", *NO_PROGRAM} and path.is_file()
+    )
+    if len(files) == 1 or "initial.py" in files:
+        return "initial.py" if "initial.py" in files else files[0]
+    if files:
+        raise TaskError(f"{folder}: holds {', '.join(files)}; name one in {FILE}: `initial: {files[0]}`")
+    raise TaskError(
+        f"{folder}: there is no initial program: put initial.py there, or name a file by `initial` in {FILE}"
+    )
 
 
 def plain_name(name: str) -> str:

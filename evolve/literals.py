@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from evolve.language import SHELL, Language
+from evolve.language import PYTHON, Language
 from evolve.lexing import Kind, spans
 
 _NUMBER = re.compile(
@@ -19,8 +19,10 @@ _DEFINED = re.compile(
 )
 _CONSTANT = re.compile(r"\b(?:const|constexpr|final|parameter|readonly|val)\b")
 _ENDS = re.compile(r"[ \t]*(?:[;,)\r\n]|\Z)")
-_SHELL_ASSIGNMENT = re.compile(
-    r"^[ \t]*(?:(?:export|readonly)[ \t]+)?[A-Za-z_]\w*=-?[\d.][\w.+-]*(?=[ \t]*(?:\#.*)?\r?$)", re.MULTILINE
+_ASSIGNMENT = re.compile(
+    r"^[ \t]*(?:(?:export|readonly|my|our|local)[ \t]+)?\$?[A-Za-z_]\w*[ \t]*=[ \t]*-?[\d.][\w.+-]*"
+    r"(?=[ \t]*;?[ \t]*(?:\#.*)?\r?$)",
+    re.MULTILINE,
 )
 LOOK_BACK = 200  # so far to the left of a number its name may stand
 
@@ -38,10 +40,11 @@ class Literal:
 
 
 def literals(source: str, language: Language) -> tuple[Literal, ...]:
-    """The decimal numbers of a program, in order, but for indices and what a preprocessor is told; none of a text that
-    cannot be told apart. In a shell script they are those of assignments on a line of their own."""
-    if language is SHELL:
-        places = [line.span() for line in _SHELL_ASSIGNMENT.finditer(source)]
+    """The decimal numbers of a program, in order, but for indices and what a preprocessor reads; none of a text that
+    cannot be told apart. In shell, Perl, Ruby and the like they are those of assignments on a line of their own,
+    whatever else the script holds."""
+    if language.sign == "#" and not language.is_told_apart and language is not PYTHON:
+        places = [line.span() for line in _ASSIGNMENT.finditer(source)]
     else:
         places = [(span.start, span.stop) for span in spans(source, language) or () if span.kind is Kind.CODE]
     return tuple(_literals_in(source, places, language))

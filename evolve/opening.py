@@ -160,9 +160,18 @@ def task_of_run(archive: RunReader, name: str, *, verb: str) -> Task:
             raise
         where = command(verb, archive.folder, "--task", "FOLDER")
         raise InputError(f"{lost}. Say where it lies now: {where}") from None
-    if task.name != archive.identity["task"]:
-        raise InputError(f"{name}: that is the task {task.name!r}, and the run is of {archive.identity['task']!r}")
+    require_task_of(archive, task, named=name)
     return task
+
+
+def require_task_of(archive: RunReader, task: Task, *, named: str) -> None:
+    """Raise InputError unless a run is of this task: by its name, or by its digest where its folder was renamed."""
+    name, digest = archive.identity["task"], archive.identity.get("task_digest")
+    if name != task.name and digest != task.digest:
+        raise InputError(
+            f"{named}: is the task {task.name!r}, and the run is of {name!r}; if the folder was only renamed, put "
+            f"`name: {name}` into its task.yaml"
+        )
 
 
 def initial_source(config: Config, task: Task) -> str:

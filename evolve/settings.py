@@ -19,10 +19,12 @@ def configured(
     settings: Sequence[str] = (),
     values: Mapping[str, Any] = NOTHING,
     models: Sequence[str | Mapping[str, Any]] | None = None,
+    endpoint: Mapping[str, Any] = NOTHING,
     origin: str = "command line",
 ) -> Config:
     """The configuration in `base` (a YAML file, or a mapping), overridden by KEY=VALUE `settings`, by `values`, and by
-    `models`, which may be named only. `origin` is what messages call everything but a file. Raises InputError."""
+    `models`, which may be named only. `endpoint` holds keys of every named model. `origin` is what messages call
+    everything but a file. Raises InputError."""
     document: dict[str, Any]
     if isinstance(base, str | Path):
         document, origin = read_mapping(Path(base), error=InputError), str(base)
@@ -32,7 +34,7 @@ def configured(
         set_key(document, key, value)
     document |= values
     if models is not None:
-        document["models"] = [_model(model, document.get("models")) for model in models]
+        document["models"] = [_model(model, document.get("models"), endpoint) for model in models]
     return build_config(document, origin=origin, look_up=True)
 
 
@@ -50,11 +52,12 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _model(model: str | Mapping[str, Any], known: Any) -> Any:
-    """What a model's name stands for: the configured model of that name, or one with nothing but defaults."""
+def _model(model: str | Mapping[str, Any], known: Any, endpoint: Mapping[str, Any]) -> Any:
+    """What a model's name stands for: the configured model of that name, or one with nothing but defaults; both with
+    the keys in `endpoint`."""
     if not isinstance(model, str):
         return model
     for entry in known if isinstance(known, list) else []:
         if isinstance(entry, dict) and model in (entry.get("name"), entry.get("model")):
-            return entry
-    return {"model": model}
+            return entry | dict(endpoint)
+    return {"model": model} | dict(endpoint)

@@ -272,6 +272,9 @@ def test_the_numbers_of_the_code_are_found_and_those_of_strings_and_comments_are
             "# 9\nRATE=0.5\nexport TRIES=-40 # or 50\nNAME=x8 OTHER=9\nx=$(f 7) <<EOF\n STEPS=3\r\nMODE=077\nEOF\n",
             [("RATE", 0.5), ("TRIES", 40), ("STEPS", 3)],
         ),
+        ("a.sh", "SKIP=5\nsum=$((sum + x))\nfiles=`ls | wc -l`\nlast=${a[3]}\n", [("SKIP", 5)]),
+        ("a.rb", 'SKIP = 5\nhere = `ls`\nputs "#{SKIP}"\nx = 3 + 4\n', [("SKIP", 5)]),
+        ("a.pl", "my $RATE = 0.5;  # of 9\nour @l = (1, 2);\n$n = 7;\n", [("RATE", 0.5), (None, 7)]),
     ],
 )
 def test_which_numbers_are_found_and_what_they_are_called(

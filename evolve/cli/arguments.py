@@ -33,14 +33,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="folder under ./runs (default: task, suite and time)")
     parser.add_argument("--task", help="a built-in task, or a folder with task.yaml")
     parser.add_argument("--suite", help="the suite to score on")
-    parser.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        dest="models",
-        metavar="M",
-        help="a model of the configuration, one at OpenAI, or scripted:FILE; may be repeated (none: offline)",
-    )
+    _models(parser, "a model of the configuration, one at OpenAI, or scripted:FILE; may be repeated (none: offline)")
     parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals (default 100)")
     parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before more than this is spent")
     parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
@@ -67,6 +60,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
     parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
+    parser.add_argument("--yes", action="store_true", help="answer yes to every question but that of --trust")
     parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
     parser.add_argument(
         "--rescore", action="store_true", help="where a judge has changed: score the elites again under it, and go on"
@@ -281,7 +275,9 @@ def _rerun(parser: argparse.ArgumentParser) -> None:
 
 
 def _place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("cluster", metavar="CLUSTER.yaml", type=Path, help="GPUs and models (docs/placing.md)")
+    parser.add_argument(
+        "cluster", metavar="CLUSTER.yaml", type=Path, help="GPUs and models, or the name of a shipped one (sixteen)"
+    )
     parser.add_argument(
         "--program",
         metavar="P",
@@ -328,6 +324,9 @@ def _new(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="make it of a task of ShinkaEvolve: initial.*, evaluate.py, and its YAML file or run_evo.py",
     )
+    parser.add_argument(
+        "--config", metavar="FILE", type=Path, help="of DIR: the configuration to take over, where there are several"
+    )
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:
@@ -338,13 +337,24 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
         metavar="CONFIG.yaml",
         help="also put the first question of a run to each model of a configuration, which costs what an answer costs",
     )
-    parser.add_argument(
-        "--model", action="append", default=[], dest="models", metavar="M", help="with --endpoint: this model only"
-    )
+    _models(parser, "with --endpoint: this model only; may be repeated")
     parser.add_argument(
         "--task", metavar="T", help="look at a task instead (its folder): is it sound, is anything missing?"
     )
     _json(parser)
+
+
+def _models(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Which models, and where they are."""
+    parser.add_argument("--model", action="append", default=[], dest="models", metavar="M", help=meaning)
+    parser.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="where the models of --model are: any OpenAI-compatible server (http://localhost:8000/v1)",
+    )
+    parser.add_argument(
+        "--api-key-env", metavar="VARIABLE", help="the variable with its key (with --base-url alone no key is sent)"
+    )
 
 
 def _json(parser: argparse.ArgumentParser, what: str = "as JSON on stdout") -> None:

@@ -15,6 +15,7 @@ from evolve.archive.events import FreshState
 from evolve.archive.reader import RunReader
 from evolve.archive.records import CONFIRMING
 from evolve.cli import output
+from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
@@ -26,6 +27,7 @@ from evolve.language import PYTHON, language_of
 from evolve.loop.session import Session
 from evolve.proposal import LEAST_ARMS, SearchSettings
 from evolve.review.calls import spending_text, under_way_text
+from evolve.review.curves import shipped_elsewhere
 from evolve.review.doubts import against_best, held_out_change, overfitted, quarantined
 from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, orders_text, value_text
@@ -115,6 +117,8 @@ def _closing(session: Session, reason: StopReason) -> int:
     archive = session.archive.reader
     output.say()
     output.say(_why(session, reason))
+    if reason is StopReason.CEILING and (others := _other_suites(session)):
+        output.say(others)
     output.print_fields(_results(session), indent=2)
     for line in [*quarantined(archive.programs), *against_best(archive)]:
         output.say(f"  WARNING   {line}", Tone.BAD)
@@ -196,6 +200,16 @@ def _why(session: Session, reason: StopReason) -> str:
             return "Stopped: the task's own code is at fault. What it said stands above."
         case StopReason.INTERRUPTED:
             return "Interrupted. All that was answered or scored is recorded."
+
+
+def _other_suites(session: Session) -> str:
+    """What a solved suite says nothing of: the task's other suites, with what shipped programs reach there."""
+    task, suite = session.evaluators.task.name, session.evaluators.evaluator.suite.name
+    shares = shipped_elsewhere(task, suite)
+    if not shares:
+        return ""
+    reached = ", ".join(f"{share:.2%} on {name}".replace("%", " %") for name, share in shares.items())
+    return f"Other suites are not scored; the best shipped programs reach, of the optimum, {reached}."
 
 
 def _results(session: Session) -> Iterator[tuple[str, str]]:
@@ -325,10 +339,16 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]
     if archive.meta.reports:
         steps.append((command("insights", run), "the newest insights report"))
+    file, task = _free_file(archive), session.config.task
+    suites = []
+    if reason is StopReason.CEILING and len(session.evaluators.task.suites) > 1:
+        own = [] if task == DEFAULT_TASK else ["--task", task]
+        suites = [(command("score", file, *own, "--suite", "all"), "then: what it scores on the other suites")]
     return [
         *steps,
         (command("lineage", run, "best"), "how it came to be, step by step"),
         (command("show", run, "best", "--code"), "the best program"),
         (command("replay", run), "score it again and compare"),
-        (command("export", run, "best", "-o", _free_file(archive)), "take it with you"),
+        (command("export", run, "best", "-o", file), "take it with you"),
+        *suites,
     ]

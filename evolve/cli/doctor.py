@@ -5,6 +5,7 @@ import argparse
 from evaluator.check import Finding
 from evolve.cli import output
 from evolve.cli.drawing import CELL_LIMIT
+from evolve.cli.options import endpoint_keys
 from evolve.config import Config, yaml_lines
 from evolve.doctor import machine
 from evolve.doctor.endpoints import check_models
@@ -55,11 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _models(arguments: argparse.Namespace) -> Config | None:
     """The configuration whose models are to be asked; None without --endpoint. Raises InputError."""
     if arguments.endpoint is None:
-        if arguments.models:
-            raise InputError("--model: doctor asks a model only with --endpoint")
+        if arguments.models or arguments.base_url or arguments.api_key_env:
+            option = "--model" if arguments.models else "--base-url" if arguments.base_url else "--api-key-env"
+            raise InputError(f"{option}: doctor asks a model only with --endpoint")
         return None
     file = arguments.endpoint or None
-    config = configured(file, models=arguments.models or None)
+    config = configured(file, models=arguments.models or None, endpoint=endpoint_keys(arguments))
     if not config.models:
         where = file or "command line"
         raise InputError(f"--endpoint: no model is named ({where}); give a CONFIG.yaml with models, or --model M")

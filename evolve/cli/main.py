@@ -63,7 +63,8 @@ def _drop_output() -> None:
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
-    """Only the arguments of the command that is called are declared, and nothing of it is imported yet."""
+    """Only the arguments of the command that is called are declared, and nothing of it is imported yet. Without any
+    words the help is shown."""
     called = next((word for word in words if not word.startswith("-")), None)
     parser = _Parser(
         prog="evolve",
@@ -74,9 +75,20 @@ def _parse(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"evolve {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    asked = parser
     for name, (summary, declare) in COMMANDS.items():
         one = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == called:
             declare(one)
             one.set_defaults(command=name)
-    return parser.parse_args(words)
+            asked = one
+    if called is not None and asked is parser:
+        from difflib import get_close_matches
+
+        similar = get_close_matches(called, COMMANDS, n=1, cutoff=0.5)
+        guess = f"; did you mean {command(similar[0])}?" if similar else ""
+        parser.error(f"there is no command {called!r}{guess}")
+    parsed, unknown = parser.parse_known_args(words or ["--help"])
+    if unknown:
+        asked.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return parsed

@@ -7,6 +7,7 @@ from evolve.cli import output
 from evolve.errors import InputError
 from evolve.files import write_folder
 from evolve.importing.bridge import OPENEVOLVE, SHINKA, other_way
+from evolve.importing.finding import SeveralConfigurationsError
 from evolve.importing.task import from_openevolve, from_shinka
 from evolve.invocation import command
 
@@ -15,6 +16,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the folder, and end with 0. Raises InputError or MachineError when that cannot be."""
     if arguments.from_openevolve is not None or arguments.from_shinka is not None:
         return _take_over(arguments)
+    if arguments.config is not None:
+        raise InputError("--config: chooses a configuration of DIR; it goes with --from-openevolve or --from-shinka")
     template = TEMPLATES / arguments.kind
     files = {path.name: path.read_bytes() for path in sorted(template.iterdir()) if path.is_file()}
     write_folder(arguments.folder, files)
@@ -34,7 +37,12 @@ def _take_over(arguments: argparse.Namespace) -> int:
     else:
         option, theirs, take_over = OPENEVOLVE, arguments.from_openevolve, from_openevolve
     try:
-        made = take_over(theirs, folder)
+        made = take_over(theirs, folder, arguments.config)
+    except SeveralConfigurationsError as error:
+        output.complain(str(error))
+        for name in error.names:
+            output.note(command("new", folder, option, theirs, "--config", name), whole=True)
+        return error.exit_code
     except InputError as error:
         way = other_way(theirs, option, folder)
         if way is None:

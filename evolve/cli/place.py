@@ -7,7 +7,7 @@ from evolve.cli import output
 from evolve.cli.options import confined, warn_of
 from evolve.files import require_writable, write_file
 from evolve.placing import report
-from evolve.placing.cluster import Cluster, read_cluster
+from evolve.placing.cluster import Cluster, cluster_file, read_cluster
 from evolve.placing.plan import PlacementPlan, Solved, best_plan, of_solver, reached_json, solved, svg, to_json
 from evolve.placing.report import tried_table
 from evolve.placing.trying import Reached, named, shipped, try_programs
@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Place, and tell: 0 with a placement, 1 when no program found one. Raises InputError for the cluster's file and
     for a program that is none, SandboxError and HarnessError for the machine."""
     require_writable(arguments.svg, overwrite=arguments.force)
-    cluster = read_cluster(arguments.cluster)
+    cluster = read_cluster(cluster_file(arguments.cluster))
     task = load_task("placement")
     programs = shipped(task) if arguments.program is None else [named(arguments.program, task)]
     with output.progress("programs tried:", len(programs)) as shown:

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         output.say(repair(folder))
     settings = parse_settings(arguments.settings)
     settings |= {key: value for key in _KEYS if (value := getattr(arguments, key)) is not None}
-    agree = (lambda _: True) if arguments.rescore else _ask if sys.stdin.isatty() else None
+    agree = (lambda _: True) if arguments.rescore or arguments.yes else _ask if sys.stdin.isatty() else None
     opening = resumed_session(
         folder,
         Changes(settings=settings, task_folder=arguments.task, exclude=arguments.exclude),

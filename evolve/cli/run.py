@@ -13,7 +13,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.git import require_git
 from evolve.cli import output
 from evolve.cli.conduct import conduct
-from evolve.cli.options import confined, viewed
+from evolve.cli.options import confined, endpoint_keys, viewed
 from evolve.completion import estimate_tokens
 from evolve.config import Config, render_config
 from evolve.errors import InputError
@@ -33,12 +33,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
     # Options that are configuration keys by another name; models may be named only.
     given = {key: value for key, value in vars(arguments).items() if key in Config.model_fields and key != "models"}
-    with _showing_the_way(arguments.config, replaces=True):
+    with _showing_the_way(arguments.config, as_task=False):
         config = configured(
             arguments.config,
             settings=arguments.settings,
             values={key: value for key, value in given.items() if value is not None},
             models=arguments.models or None,
+            endpoint=endpoint_keys(arguments),
         )
     if arguments.print_config:
         sys.stdout.write(render_config(config))
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_git()  # before anything is asked
     output.show_warnings()
     named = None if config.task in built_in_tasks() else config.task
-    with _showing_the_way(named):
+    with _showing_the_way(named, as_task=True):
         if arguments.tuning_baseline is not None:
             require_tunable(load_task(config.task), what="--tuning-baseline")
         folder = new_run_folder(config, arguments.name)
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         fix_initial=arguments.fix_initial,
     )
     with ExitStack() as stack:
-        with _showing_the_way(named), output.waiting("scoring the initial program"):
+        with _showing_the_way(named, as_task=True), output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)
         stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
         return conduct(session, tuning_baseline=arguments.tuning_baseline)
@@ -90,14 +91,13 @@ def _agreed(config: Config, *, yes: bool) -> bool:
 
 
 @contextmanager
-def _showing_the_way(named: str | None, *, replaces: bool = False) -> Iterator[None]:
+def _showing_the_way(named: str | None, *, as_task: bool) -> Iterator[None]:
     """Where what was named cannot be run and is of another system, or lies elsewhere, the error says what to do: at its
-    end, or (`replaces`) in the place of all the keys that are wrong. Raises InputError for it."""
+    end (`as_task`), or in the place of all the keys that are wrong. Raises InputError for it."""
     try:
         yield
     except (InputError, TaskError) as error:
-        path = None if named is None else Path(named)
-        way = way_from(path) if path is not None and path.exists() else None
+        way = None if named is None else way_from(Path(named), as_task=as_task)
         if way is None:
             raise
-        raise InputError(f"{named}: cannot be run as it is; {way}" if replaces else f"{error}; {way}") from None
+        raise InputError(f"{error}; {way}" if as_task else f"{named}: cannot be run as it is; {way}") from None

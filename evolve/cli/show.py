@@ -8,6 +8,7 @@ from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.errors import InputError
 from evolve.invocation import command
+from evolve.opening import require_task_of
 from evolve.review import instances, overview
 from evolve.review.generation_view import PROPOSED, SHOWN, GenerationReader, GenerationView
 from evolve.review.generations import generation_called
@@ -76,8 +77,7 @@ def _instances(view: GenerationView, task_name: str | None) -> tuple[list[Instan
         again = ("show", archive.folder, str(generation), "--instances", "--task", nameable_task(archive))
         return instance_rows(archive, program, None), f"With the task's bounds: {command(*again)}"
     task = load_task(name if task_name is None else task_name)
-    if task.name != name:
-        raise InputError(f"--task {task_name}: that is the task {task.name!r}, and the run is of {name!r}")
+    require_task_of(archive, task, named=f"--task {task_name}")
     suite = task.suite(suite_name)
     rows = instance_rows(archive, program, suite, [task.judge.describe(instance) for instance in suite.instances])
     if len(rows) != len(suite.instances):

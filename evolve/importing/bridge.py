@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from evaluator.task_files import built_in_tasks
 from evaluator.task_yaml import FILE, JUDGE, SCRIPT
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import read_mapping
@@ -46,18 +47,25 @@ def system_of_document(document: dict[str, object]) -> str | None:
     return next((option for option, keys in _KEYS.items() if keys & document.keys()), None)
 
 
-def way_from(named: Path) -> str | None:
-    """What to do with a file or a folder that `evolve run` was given and cannot run; None where nobody knows.
-    Raises InputError when it cannot be read."""
+def way_from(named: Path, *, as_task: bool) -> str | None:
+    """What to do with a file or a folder that `evolve run` was given and cannot run, `as_task` or as its configuration;
+    None where nobody knows. Raises InputError when it cannot be read."""
+    if not named.exists():
+        a_task = not as_task and str(named) in built_in_tasks()
+        return f"it is a task: {command('run', '--task', named)}" if a_task else None
+    words: list[str | Path] = [named]
     if named.is_dir():
-        option, folder = system_of_folder(named), named
-        if (named / _RUN).is_file():
-            return f"{one_line(str(named))} holds a configuration: {command('run', named / _RUN)}"
+        option = system_of_folder(named)
     else:
-        option, folder = system_of_document(read_mapping(named, error=InputError, foreign=True)), named.parent
+        option = system_of_document(read_mapping(named, error=InputError, foreign=True))
+        words = [named.parent, "--config", named.name]
     if option is not None:
-        return f"it belongs to {_NAMES[option]}; make a task of its folder: {command('new', 'mine', option, folder)}"
-    if named.is_dir() and any((named / name).is_file() for name in (FILE, JUDGE, SCRIPT)):
+        return f"it belongs to {_NAMES[option]}; make a task of its folder: {command('new', 'mine', option, *words)}"
+    if as_task or not named.is_dir():
+        return None
+    if (named / _RUN).is_file():
+        return f"{one_line(str(named))} holds a configuration: {command('run', named / _RUN)}"
+    if any((named / name).is_file() for name in (FILE, JUDGE, SCRIPT)):
         return f"{one_line(str(named))} is the folder of a task: {command('run', '--task', named)}"
     return None
 

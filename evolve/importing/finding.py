@@ -1,19 +1,34 @@
 """Which files of somebody else's folder are the program, the evaluator and the configuration."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.task_yaml import NO_PROGRAM
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import read_mapping
 from evolve.errors import InputError
 from evolve.files import read_source
 from evolve.importing.scripts import configured_in
 
-_NO_PROGRAM: Final = frozenset({".md", ".txt", ".pyc", ".bak", ".orig", ".log", ".yaml", ".yml"})
 _CALLED: Final = "EvolutionConfig("
+_MESSAGE: Final = re.compile(
+    r"""[\w.\s]*(?:\[["']\w+["']\])*(?:\[["'])?\w*sys(?:tem)?_?(?:msg|message|prompt)\w*["'\]]*\s*(?:=(?!=)|:)"""
+    r"""\s*(?:[|>(]|[a-z]{0,2}["'])""",
+    re.IGNORECASE,
+)
+"""A line that gives a name such as `task_sys_msg` or `system_message` a text."""
+
+
+class SeveralConfigurationsError(InputError):
+    """A folder holds several configurations, and none was chosen: `names` are those of their files."""
+
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+        super().__init__(f"{one_line(str(folder))}: holds {len(names)} configurations; choose one with --config FILE")
+        self.names = names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +59,7 @@ def initial_program(folder: Path, stems: Sequence[str], suffix: str | None = Non
         found = [
             path
             for path in sorted(folder.iterdir())
-            if path.is_file() and path.stem == stem and path.suffix and path.suffix not in _NO_PROGRAM
+            if path.is_file() and path.stem == stem and path.suffix and path.suffix not in NO_PROGRAM
         ]
         for wanted in (suffix, ".py"):
             found = [path for path in found if path.suffix == wanted] or found
@@ -65,21 +80,35 @@ def evaluator_file(folder: Path, names: Sequence[str]) -> Path:
     raise InputError(f"{one_line(str(folder))}: holds no evaluator ({' nor '.join(names)})")
 
 
-def openevolve_configuration(folder: Path) -> TheirConfiguration:
-    """`config.yaml`, or the only YAML file whose name says that it is one. Raises InputError for one that is none."""
-    return _only(folder, _named(folder, ["config.yaml", "config.yml"], "*config*.y*ml"))
+def seeming_message(folder: Path) -> str | None:
+    """File and line where a system message seems to stand; None where none does."""
+    for path in [*sorted(folder.glob("*")), *sorted(folder.glob("*/*"))]:
+        if path.suffix in (".py", ".yaml", ".yml") and path.is_file():
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            number = next((number for number, line in enumerate(lines, 1) if _MESSAGE.match(line[:200])), None)
+            if number is not None:
+                return f"{one_line(str(path.relative_to(folder)))}, line {number}"
+    return None
 
 
-def shinka_configuration(folder: Path) -> TheirConfiguration:
-    """The YAML file of a task, under what a Python script that calls `EvolutionConfig` says. Raises InputError."""
-    found = _only(folder, _named(folder, ["config.yaml", "shinka.yaml", "experiment_config.yaml"], "shinka*.y*ml"))
+def openevolve_configuration(folder: Path, named: Path | None) -> TheirConfiguration:
+    """The file that is `named`, else `config.yaml`, or the only YAML file whose name says that it is one. Raises
+    InputError for one that is none, SeveralConfigurationsError."""
+    return _read(folder, named, ["config.yaml", "config.yml"], "*config*.y*ml")
+
+
+def shinka_configuration(folder: Path, named: Path | None) -> TheirConfiguration:
+    """The YAML file of a task, under what a Python script that calls `EvolutionConfig` says; either may be `named`.
+    Raises InputError, SeveralConfigurationsError."""
     scripts = [path for path in sorted(folder.glob("*.py")) if path.is_file() and _CALLED in read_source(path)]
     scripts = [path for path in scripts if path.name == "run_evo.py"] or scripts
+    if named is not None and named.suffix == ".py":
+        scripts, named = [_chosen(folder, named)], None
+    found = _read(folder, named, ["config.yaml", "shinka.yaml", "experiment_config.yaml"], "shinka*.y*ml")
     if not scripts:
         return found
     if len(scripts) > 1:
-        note = f"not read: {_names(scripts)}: each configures a run; call the one to be read run_evo.py"
-        return replace(found, notes=(*found.notes, note))
+        raise SeveralConfigurationsError(folder, [path.name for path in scripts])
     script = scripts[0]
     try:
         spelled, computed = configured_in(read_source(script))
@@ -94,28 +123,31 @@ def shinka_configuration(folder: Path) -> TheirConfiguration:
     return replace(found, document=document, origin=origin, notes=(*found.notes, *notes))
 
 
-def _named(folder: Path, first: Sequence[str], pattern: str) -> tuple[list[Path], list[Path]]:
-    """The configurations of a folder: those to be read, and all of them."""
-    every = {path for path in folder.glob(pattern) if path.is_file()} | {folder / name for name in first}
-    found = sorted(path for path in every if path.is_file())
-    chosen = next(([folder / name] for name in first if folder / name in found), found)
-    return chosen, found
-
-
-def _only(folder: Path, found: tuple[list[Path], list[Path]]) -> TheirConfiguration:
-    chosen, every = found
-    files = tuple(path.name for path in every)
-    if len(chosen) != 1:
-        notes = [f"not read: {_names(chosen)}: call the one to be read config.yaml"] if chosen else []
-        return TheirConfiguration(document={}, origin="no configuration", files=files, notes=tuple(notes))
-    others = [path for path in every if path not in chosen]
+def _read(folder: Path, named: Path | None, first: Sequence[str], pattern: str) -> TheirConfiguration:
+    """The configuration that is `named`, else one of the names `first`, else the only file that fits the pattern."""
+    every = {path for path in folder.glob(pattern) if path.is_file()}
+    every |= {folder / name for name in first if (folder / name).is_file()}
+    if named is not None:
+        chosen = [_chosen(folder, named)]
+    else:
+        chosen = next(([folder / name] for name in first if folder / name in every), sorted(every))
+    if len(chosen) > 1:
+        raise SeveralConfigurationsError(folder, [path.name for path in chosen])
+    files = tuple(path.name for path in sorted({*every, *chosen}))
+    if not chosen:
+        return TheirConfiguration(document={}, origin="no configuration", files=files, notes=())
+    others = ", ".join(one_line(path.name) for path in sorted(every - {*chosen}))
     return TheirConfiguration(
         document=read_mapping(chosen[0], error=InputError, foreign=True),
         origin=chosen[0].name,
         files=files,
-        notes=(f"not read: {_names(others)} ({chosen[0].name} is)",) if others else (),
+        notes=(f"not read: {others} ({chosen[0].name} is; choose another with --config FILE)",) if others else (),
     )
 
 
-def _names(paths: Sequence[Path]) -> str:
-    return ", ".join(one_line(path.name) for path in paths)
+def _chosen(folder: Path, named: Path) -> Path:
+    """The file that was named, in the folder or elsewhere. Raises InputError."""
+    for path in (folder / named, named):
+        if path.is_file():
+            return path
+    raise InputError(f"--config {one_line(str(named))}: there is no such file, here or in {one_line(str(folder))}")

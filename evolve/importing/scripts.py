@@ -38,21 +38,43 @@ def configured_in(source: str) -> tuple[dict[str, Any], list[str]]:
     }
     found: dict[str, Any] = {}
     computed: list[str] = []
-    for node in ast.walk(tree):
-        section = _SECTIONS.get(called(node)) if isinstance(node, ast.Call) else None
-        if section is None:
-            continue
-        assert isinstance(node, ast.Call)
+    for section, key, node in _settings(tree):
         values = found.setdefault(section, {})
-        for keyword in node.keywords:
-            key = keyword.arg or "**"
-            try:
-                value = _plain(keyword.value, names)
-            except _NotPlain:
-                computed.append(f"{section}.{key}")
-                continue
-            values |= value if key == "**" and isinstance(value, dict) else {key: value}
+        try:
+            value = _plain(node, names)
+        except _NotPlain:
+            computed.append(f"{section}.{key}")
+            continue
+        values |= value if key == "**" and isinstance(value, dict) else {key: value}
     return found, computed
+
+
+def _settings(tree: ast.Module) -> Iterator[tuple[str, str, ast.expr]]:
+    """Section, key and value of each argument of such a call, and of each `config["evo_config"]["key"] = value`. The
+    key of `**values` is `**`; a section that is read from a file (`**config["evo_config"]`) is none."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (section := _SECTIONS.get(called(node))) is not None:
+            for keyword in node.keywords:
+                if keyword.arg is not None or section not in _path(keyword.value)[1:]:
+                    yield section, keyword.arg or "**", keyword.value
+        elif isinstance(node, ast.Assign) and len(path := _path(node.targets[0])) > 1:
+            *_, section, key = path
+            if section in _SECTIONS.values():
+                yield section, key, node.value
+
+
+def _path(node: ast.expr) -> list[str]:
+    """The names in `config["evo_config"]["key"]` or `evo_config.key`, from left to right; none of anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        if isinstance(node, ast.Attribute):
+            names.append(node.attr)
+        elif isinstance(node.slice, ast.Constant):
+            names.append(str(node.slice.value))
+        else:
+            return []
+        node = node.value
+    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
 
 
 def _plain(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
@@ -102,25 +124,29 @@ def names_in(path: Path) -> frozenset[str]:
         raise InputError(f"{one_line(str(path))}: is no Python program ({one_line(str(error))})") from None
 
 
-def absent(files: Mapping[str, bytes], roots: Collection[str], stand_ins: Collection[str]) -> list[str]:
-    """The modules that the Python files `roots`, and what they import of `files`, import in vain: neither in `files`,
-    nor of the standard library, nor installed, nor one of the `stand_ins`. An import in a `try` may fail, and is not
-    looked at."""
-    waiting, seen, missing = [name for name in roots if name.endswith(".py")], set[str](), set[str]()
+def absent(
+    files: Mapping[str, bytes], roots: Collection[str], stand_ins: Collection[str]
+) -> tuple[list[str], list[str]]:
+    """The modules that the Python files `roots`, and what they import of `files`, cannot import: neither in `files`,
+    nor of the standard library, nor installed, nor one of the `stand_ins`. First those that a file imports as it is
+    loaded, then those that only functions import. An import in a `try` may fail, and is not looked at."""
+    waiting, seen = [name for name in roots if name.endswith(".py")], set[str]()
+    missing: dict[bool, set[str]] = {False: set(), True: set()}
     while waiting:
         file = waiting.pop()
         if file in seen:
             continue
         seen.add(file)
-        for module in _imported(files[file]):
+        for module, later in _imported(files[file]):
             own = [name for name in _files_of(module) if name in files]
             waiting += own
             top = module.partition(".")[0]
             if own or top in sys.stdlib_module_names or PathFinder.find_spec(top) is not None:
                 continue
             if module not in stand_ins and not any(name.startswith(f"{top}/") for name in files):
-                missing.add(module if any(name.startswith(f"{top}.") or name == top for name in stand_ins) else top)
-    return sorted(missing)
+                in_part = any(name.startswith(f"{top}.") or name == top for name in stand_ins)
+                missing[later].add(module if in_part else top)
+    return sorted(missing[False]), sorted(missing[True] - missing[False])
 
 
 def _files_of(module: str) -> list[str]:
@@ -130,18 +156,20 @@ def _files_of(module: str) -> list[str]:
     return [f"{stem}{ending}" for stem in stems for ending in (".py", "/__init__.py")]
 
 
-def _imported(content: bytes) -> Iterator[str]:
-    """The modules that a file imports, but for those in a `try`; none of a file that is no Python."""
+def _imported(content: bytes) -> Iterator[tuple[str, bool]]:
+    """The modules that a file imports, but for those in a `try`, and whether a function does; none of a file that is no
+    Python."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError):
         return
-    waiting: list[ast.AST] = [tree]
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
     while waiting:
-        node = waiting.pop()
+        node, later = waiting.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, later) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            yield node.module
+            yield node.module, later
         elif not isinstance(node, ast.Try):
-            waiting += ast.iter_child_nodes(node)
+            later = later or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            waiting += [(child, later) for child in ast.iter_child_nodes(node)]

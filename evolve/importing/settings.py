@@ -27,6 +27,7 @@ _COUNTERPARTS: Final = {
     ),
     "temperature of each model": ("temperature", "temperatures"),
     "prompts_dir": ("template_dir",),
+    "prompt.md": ("system_message",),
 }
 _BY_HAND: Final = {theirs: ours for ours, keys in _COUNTERPARTS.items() for theirs in keys}
 """Keys that have a counterpart which means nearly the same, so that somebody has to choose its value."""
@@ -175,11 +176,16 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
     }
     timeout = theirs.number("evaluator.timeout")
     prompt = theirs.text("prompt.system_message")
+    if prompt in (None, "system_message"):  # that is the name of their own text
+        prompt = theirs.text("llm.system_message")
     models, notes = _openevolve_models(theirs)
+    patience = theirs.whole("early_stopping_patience", least=-(2**63))
+    if patience is not None and patience < 1:
+        notes.append(f"{origin}: not taken over: early_stopping_patience {patience} (there is no target score here)")
     run = {
         "generations": theirs.whole("max_iterations"),
         "seed": theirs.whole("random_seed", least=-(2**63)),
-        "patience": theirs.whole("early_stopping_patience"),
+        "patience": patience if patience is None or patience > 0 else None,
         "workers": _at_once(theirs, "evaluator.parallel_evaluations"),
     }
     for known in (
@@ -189,7 +195,7 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
     ):
         theirs.anything(known)
     return TheirSettings(
-        prompt=None if prompt == "system_message" else prompt,  # that is the name of their own text
+        prompt=prompt,
         wall_s=(timeout or _TIMEOUT_S) * (stages if cascade and stages else 1),  # theirs is for each stage
         memory_mb=theirs.whole("evaluator.memory_limit_mb"),
         constants=_known(constants),

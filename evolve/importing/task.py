@@ -31,10 +31,11 @@ class ImportedTask:
     notes: tuple[str, ...]
 
 
-def from_openevolve(theirs: Path, folder: Path) -> ImportedTask:
-    """A task of OpenEvolve, to be written into `folder`. Raises InputError."""
+def from_openevolve(theirs: Path, folder: Path, configuration: Path | None) -> ImportedTask:
+    """A task of OpenEvolve, to be written into `folder`; `configuration` is chosen among several. Raises InputError,
+    SeveralConfigurationsError."""
     finding.require_folder(theirs)
-    found = finding.openevolve_configuration(theirs)
+    found = finding.openevolve_configuration(theirs, configuration)
     suffix = found.document.get("file_suffix")
     evaluator = finding.evaluator_file(theirs, ["evaluator.py", "evaluate.py"])
     functions = scripts.names_in(evaluator)
@@ -43,15 +44,16 @@ def from_openevolve(theirs: Path, folder: Path) -> ImportedTask:
     stages = [f"evaluate_stage{number}" in functions for number in (1, 2, 3)]
     taken = settings.of_openevolve(found.document, found.origin, stages=[*stages, False].index(False))
     initial = finding.initial_program(
-        theirs, ["initial_program", "initial"], suffix if isinstance(suffix, str) else None
+        theirs, ["initial_program", "initial", "init_program"], suffix if isinstance(suffix, str) else None
     )
     return _put_together("openevolve", "OpenEvolve", folder, initial, evaluator, found, taken)
 
 
-def from_shinka(theirs: Path, folder: Path) -> ImportedTask:
-    """A task of ShinkaEvolve, to be written into `folder`. Raises InputError."""
+def from_shinka(theirs: Path, folder: Path, configuration: Path | None) -> ImportedTask:
+    """A task of ShinkaEvolve, to be written into `folder`; `configuration` is chosen among several. Raises InputError,
+    SeveralConfigurationsError."""
     finding.require_folder(theirs)
-    found = finding.shinka_configuration(theirs)
+    found = finding.shinka_configuration(theirs, configuration)
     evaluator = finding.evaluator_file(theirs, ["evaluate.py"])
     scripts.names_in(evaluator)
     taken = settings.of_shinka(found.document, found.origin)
@@ -87,17 +89,23 @@ def _put_together(
     }
     files |= own | {_THEIRS + name: content for name, content in collected.files.items()}
     modules = {_module(name) for name in own}
-    missing = scripts.absent(collected.files, [evaluator.name, initial.name], modules)
+    at_once, later = scripts.absent(collected.files, [evaluator.name, initial.name], modules)
     notes = [
         *found.notes,
         *taken.notes,
         *collected.notes,
         *([] if marked else [f"{initial.name} has no EVOLVE-BLOCK markers: all of it may change"]),
-        *(["no system message was found: prompt.md says next to nothing yet"] if taken.prompt is None else []),
-        *([f"imported and not installed here: {', '.join(missing)}"] if missing else []),
+        *([_no_message(evaluator.parent)] if taken.prompt is None else []),
+        *([f"not installed here: {', '.join(at_once)}: install that first, it is imported at once"] if at_once else []),
+        *([f"not installed here: {', '.join(later)}; only functions import it, so try without"] if later else []),
     ]
     made_of = ", ".join([initial.name, evaluator.name, *([found.origin] if found.document else [])])
     return ImportedTask(files=files, initial=initial.name, made_of=made_of, notes=tuple(notes))
+
+
+def _no_message(folder: Path) -> str:
+    seems = finding.seeming_message(folder)
+    return f"no system message was found{f' ({seems}, may hold one)' if seems else ''}: write the task into prompt.md"
 
 
 def _module(name: str) -> str:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from evaluator.input_files import Section, checked, matching, place
+from evaluator.places import PROGRAMS
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import nearest, read_mapping
 from evolve.errors import InputError
@@ -96,6 +97,16 @@ class _ClusterFile(Section):
         min_length=1, max_length=MOST_MODELS, description="a list: name, size_gb, rate, slo"
     )
     current: dict[str, int] | None = None
+
+
+def cluster_file(named: Path) -> Path:
+    """The file of a cluster, by its path or by the name of one that ships. Raises InputError where there is neither."""
+    shipped = {path.stem: path for path in sorted((PROGRAMS / "placement" / "clusters").glob("*.yaml"))}
+    if named.exists() or named.is_symlink():
+        return named
+    if str(named) in shipped:
+        return shipped[str(named)]
+    raise InputError(f"{one_line(str(named))}: is neither a file nor a cluster that ships ({', '.join(shipped)})")
 
 
 def read_cluster(path: Path) -> Cluster:

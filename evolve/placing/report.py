@@ -17,14 +17,14 @@ def heading(plan: PlacementPlan) -> str:
 
 
 def gpu_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
-    """The GPUs, the most pressed first, and what is said of those that are left out."""
+    """The GPUs by number, of many the most pressed, and what is said of those that are left out."""
     rows = sorted(placement_json(plan.cluster, plan.placement), key=lambda row: (-row["pressure"], row["gpu"]))
     largest = float(plan.pressure)
-    table = TableOf(rows[:most])
+    table = TableOf(sorted(rows[:most], key=lambda row: row["gpu"]))
     for title, key in (("GPU", "gpu"), ("pressure", "pressure"), ("used GB", "used_gb"), ("free GB", "free_gb")):
         table.column(title, partial(_figure, key, largest), number=True)
     table.column("models", lambda row: ", ".join(row["models"]), fit=Fit.FOLD)
-    return table.table(), _more(len(rows) - most, "more GPUs")
+    return table.table(), _more(len(rows) - most, "more GPUs, all less pressed")
 
 
 def _figure(key: str, largest: float, row: Mapping[str, Any]) -> Cell:
@@ -74,7 +74,8 @@ def fields(plan: PlacementPlan, solver: Solved | str) -> Iterator[tuple[str, str
         less = float(1 - plan.pressure / plan.current_pressure)
         before = f"its pressure is {float(plan.current_pressure):.6g}; this takes {less:.1%} off it".replace("%", " %")
     moved = [move for move in plan.moves if move.source is not None]
-    yield "current", f"{before}; {_models(plan, moved)} move{'s' * (len(moved) == 1)}"
+    going = f"{_models(plan, moved)} move{'s' * (len(moved) == 1)}" if moved else "nothing moves"
+    yield "current", f"{before}; {going}"
     if len(moved) < len(plan.moves):
         yield "new", f"{_models(plan, [move for move in plan.moves if move.source is None])} on no GPU yet"
 
@@ -98,4 +99,4 @@ def _of_solver(plan: PlacementPlan, solver: Solved) -> str:
 
 
 def _more(left: int, what: str) -> str:
-    return f"and {left} {what}" if left > 0 else ""
+    return f"and {left} {what} (--json has all)" if left > 0 else ""

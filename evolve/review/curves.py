@@ -125,6 +125,16 @@ def lines(archive: RunReader) -> list[dict[str, Any]]:
     ]
 
 
+def shipped_elsewhere(task: str, suite: str) -> dict[str, float]:
+    """The other suites of a task that ships, each with the largest share of the proven optima that a complete program
+    that ships reaches there; held-out suites are left out."""
+    return {
+        name: max(program["optimality"] for program in other["families"].values())
+        for name, other in _measured().get(task, {}).get("suites", {}).items()
+        if name != suite and not other["twin_of"] and other.get("families")
+    }
+
+
 def cpu_seconds(task: str, suite: str) -> dict[str, float]:
     """The CPU seconds of a call of each complete program that ships, by its name (`families/annealing`), on a suite."""
     programs = _measured().get(task, {}).get("suites", {}).get(suite, {}).get("families", {})

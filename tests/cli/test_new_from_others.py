@@ -243,25 +243,107 @@ def test_what_an_evaluator_imports_in_vain_is_told(theirs, evolve):
     (theirs / "evaluator.py").write_text(
         "import json, numpy, no_such_package.part, helper\nfrom openevolve.evaluation_result import EvaluationResult\n"
         "from openevolve.llm import LLM\ntry:\n    import may_be_missing\nexcept ImportError:\n    pass\n"
-        "def evaluate(path): ...\n"
+        "def evaluate(path): ...\ndef draw():\n    import drawing_package, no_such_package\n"
     )
     (theirs / "helper.py").write_text("import another_missing\n")
     (theirs / "unused.py").write_text("import nobody_asks\n")
     told = evolve("new", "mine", OPENEVOLVE, theirs)
-    assert "imported and not installed here: another_missing, no_such_package, openevolve.llm\n" in told
+    assert "not installed here: another_missing, no_such_package, openevolve.llm: install that first" in told
+    assert "not installed here: drawing_package; only functions import it" in told
 
 
-def test_several_configurations_are_not_guessed_at(theirs, evolve):
+def test_several_configurations_are_not_guessed_at_and_each_command_is_printed(theirs, evolve):
     small(theirs)
     for phase in (1, 2):
-        (theirs / f"config_phase_{phase}.yaml").write_text(f"max_iterations: {phase}")
-    told = evolve("new", "mine", OPENEVOLVE, theirs)
-    assert "not read: config_phase_1.yaml, config_phase_2.yaml: call the one to be read config.yaml" in told
-    assert configured("mine/run.yaml").generations == 100
+        (theirs / f"config_phase_{phase}.yaml").write_text(
+            f"max_iterations: {phase}\nprompt: {{system_message: phase {phase}}}"
+        )
+    told = evolve("new", "mine", OPENEVOLVE, theirs, code=2)
+    assert "theirs: holds 2 configurations; choose one with --config FILE" in told
+    assert not Path("mine").exists()
+    commands = [line.partition(" new ")[2].split() for line in told.splitlines() if " new " in line]
+    assert len(commands) == 2
+    evolve("new", *commands[1])
+    assert configured("mine/run.yaml").generations == 2
+    assert Path("mine/prompt.md").read_text() == "phase 2\n"
+    assert "new mine --from-openevolve theirs --config config_phase_1.yaml" in evolve(
+        "run", "theirs/config_phase_1.yaml", code=2
+    )
     (theirs / "config_phase_1.yaml").rename(theirs / "config.yaml")
     told = evolve("new", "other", OPENEVOLVE, theirs)
-    assert "not read: config_phase_2.yaml (config.yaml is)" in told
+    assert "not read: config_phase_2.yaml (config.yaml is; choose another with --config FILE)" in told
     assert configured("other/run.yaml").generations == 1
+    Path("elsewhere.yaml").write_text("max_iterations: 7")
+    evolve("new", "third", OPENEVOLVE, theirs, "--config", "elsewhere.yaml")
+    assert configured("third/run.yaml").generations == 7
+    assert "there is no such file" in evolve("new", "fourth", OPENEVOLVE, theirs, "--config", "gone.yaml", code=2)
+    assert "goes with --from-openevolve" in evolve("new", "fourth", "--config", "elsewhere.yaml", code=2)
+
+
+def test_of_several_scripts_one_is_chosen_too(theirs, evolve):
+    small(theirs, initial="initial.py", evaluator="evaluate.py")
+    for number in (1, 2):
+        (theirs / f"run_{number}.py").write_text(f"EvolutionConfig(num_generations={number})")
+    (theirs / "shinka.yaml").write_text("evo_config: {task_sys_msg: from the file}")
+    assert "--config run_1.py" in evolve("new", "mine", SHINKA, theirs, code=2)
+    evolve("new", "mine", SHINKA, theirs, "--config", "run_2.py")
+    assert configured("mine/run.yaml").generations == 2
+    assert Path("mine/prompt.md").read_text() == "from the file\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'config["evo_config"]["task_sys_msg"] = MESSAGE\n    EvolutionConfig(**config["evo_config"])',
+        "evo_config.task_sys_msg = MESSAGE\n    EvolutionConfig",
+        "EvolutionConfig(task_sys_msg=MESSAGE)",
+    ],
+)
+def test_a_system_message_that_a_script_assigns_is_kept(theirs, evolve, script):
+    small(theirs, initial="initial.py", evaluator="evaluate.py")
+    (theirs / "shinka_small.yaml").write_text("evo_config: {num_generations: 3, task_sys_msg: the file's}")
+    (theirs / "run_evo.py").write_text(
+        f'MESSAGE = """Pack\nwell."""\ndef main(config):\n    {script}  # EvolutionConfig(\n'
+    )
+    told = evolve("new", "mine", SHINKA, theirs)
+    assert Path("mine/prompt.md").read_text() == "Pack\nwell.\n"
+    assert configured("mine/run.yaml").generations == 3
+    assert "computed" not in told
+    assert "no system message" not in told
+
+
+@pytest.mark.parametrize("first", ["", "prompt: {system_message: system_message}\n"])
+def test_a_system_message_may_stand_with_the_models(theirs, evolve, first):
+    small(theirs, config=f"{first}llm: {{system_message: Sort fast.}}\n")
+    told = evolve("new", "mine", OPENEVOLVE, theirs)
+    assert Path("mine/prompt.md").read_text() == "Sort fast.\n"
+    assert "system_message" not in told
+    (theirs / "config.yaml").write_text("llm: {system_message: Sort fast.}\nprompt: {system_message: Sort well.}\n")
+    told = evolve("new", "other", OPENEVOLVE, theirs)
+    assert Path("other/prompt.md").read_text() == "Sort well.\n"
+    assert "llm.system_message (set prompt.md by hand)" in told
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "line"),
+    [
+        ("run_evo.py", "import x\nTASK_SYS_MSG = (\n'a')\nEvolutionConfig(task_sys_msg=TASK_SYS_MSG + f())", 2),
+        ("deeper/config.yaml", "prompt:\n  system_message: |\n    Sort.\n", 2),
+        ("notes.py", "config['evo_config']['task_sys_msg'] = f'{x}'\n", 1),
+    ],
+)
+def test_where_no_system_message_was_found_the_place_of_one_is_named(theirs, evolve, file, text, line):
+    small(theirs, initial="initial.py", evaluator="evaluate.py")
+    (theirs / file).parent.mkdir(exist_ok=True)
+    (theirs / file).write_text(text)
+    told = evolve("new", "mine", SHINKA, theirs)
+    assert f"no system message was found ({file}, line {line}, may hold one): write the task into prompt.md" in told
+
+
+def test_a_target_score_of_theirs_is_no_patience(theirs, evolve):
+    small(theirs, config="early_stopping_patience: -1")
+    assert "not taken over: early_stopping_patience -1" in evolve("new", "mine", OPENEVOLVE, theirs)
+    assert configured("mine/run.yaml").patience is None
 
 
 @pytest.mark.parametrize(

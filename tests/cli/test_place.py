@@ -164,4 +164,24 @@ def test_a_new_model_does_not_move(evolve, tmp_path):
         "{name: b, size_gb: 50, rate: 1, slo: 1}]\ncurrent: {a: 1}\n"
     )
     said = evolve("place", file, "--program", GREEDY, "--seconds", "2")
-    assert "0 models of 0 GB move" in said and "1 model of 50 GB on no GPU yet" in said
+    assert "; nothing moves" in said and "1 model of 50 GB on no GPU yet" in said
+
+
+def test_a_cluster_that_ships_is_known_by_its_name_anywhere(evolve, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = evolve("place", "overfull", code=2)
+    assert "overfull.yaml" in said
+    said = evolve("place", "nowhere", code=2)
+    assert "nowhere: is neither a file nor a cluster that ships (overfull, sixteen, sixty_four)" in said
+
+
+def test_gpus_stand_by_number_and_what_is_left_out_says_where_it_is(evolve, tmp_path):
+    file = tmp_path / "cluster.yaml"
+    models = "".join(f"  - {{name: m{number}, size_gb: {5 + number}, rate: 1, slo: 1}}\n" for number in range(45))
+    file.write_text("gpus: {count: 45, memory_gb: 80}\nmodels:\n" + models)
+    lines = evolve("place", file, "--seconds", "1").splitlines()
+    left = next(line for line in lines if line.endswith("more GPUs, all less pressed (--json has all)"))
+    rows = lines[lines.index(next(line for line in lines if line.startswith("GPU"))) + 1 : lines.index(left)]
+    numbers = [int(row.split()[0]) for row in rows if row.strip()[:1].isdigit()]
+    assert len(numbers) == 40
+    assert numbers == sorted(numbers)

@@ -18,7 +18,6 @@ def the(*words: str, says: str) -> object:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        the(says="COMMAND"),
         the("frobnicate", says="frobnicate"),
         the("list", "--bogus", "a\nb", says="--bogus"),
         the("run", "--generations", "0", says="generations"),
