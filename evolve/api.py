@@ -87,7 +87,7 @@ def run(
 
     Raises InputError, TaskError, ArchiveError for bad input, MachineError and SandboxError for the machine's.
 
-    >>> run = evolve.run(task="placement", generations=2, parallel=1, name="example")
+    >>> run = evolve.run(task="placement", generations=1, parallel=1, name="example")
     >>> run.best["generation"], round(run.best["combined_score"], 3), run.finished
     (1, 25.473, 'generations')
     """
@@ -125,9 +125,9 @@ def resume(
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process.
 
-    >>> run = evolve.resume("example", settings={"generations": 3})
+    >>> run = evolve.resume("example", settings={"generations": 2})
     >>> [row["generation"] for row in run.generations]
-    [0, 1, 2, 3]
+    [0, 1, 2]
     """
     folder = run.folder if isinstance(run, Run) else resolve_run(str(run))
     agree = (lambda _: True) if rescore else None

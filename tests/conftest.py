@@ -69,7 +69,7 @@ PAID = Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)
 class RunBuilder:
     """Records a run through the real archive, proposal by proposal. Sources and scores are up to the test."""
 
-    def __init__(self, folder: Path, *, config: str = "task: placement\n", seed: int = 0) -> None:
+    def __init__(self, folder: Path, *, config: str = "task: placement\n", seed: int = 0, **changes: str) -> None:
         identity = {
             "task": "placement",
             "suite": "adrs",
@@ -77,6 +77,7 @@ class RunBuilder:
             "evaluator_version": "v1",
             "sandbox": "standard",
         }
+        identity |= changes
         self.archive = Archive.create(folder, config_text=config, identity=identity)
 
     def initial(self, source: str = "x = 0\n", evaluation: Evaluation | None = None) -> ProgramRecord:

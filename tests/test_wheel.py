@@ -11,6 +11,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
+RUN = ["run", "--task", ROOT / "tests" / "data" / "smallest", "--generations", "1", "--name", "r"]
 SHADOW = "raise SystemExit('a file of the current folder was imported: ' + __name__)\n"
 
 
@@ -72,7 +73,7 @@ def test_a_wheel_adds_two_packages_and_nothing_else(wheel: Path) -> None:
 
 
 def test_what_is_installed_runs_and_scores_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
-    ran = run([site / "bin" / "evolve", "run", "--generations", "2", "--name", "r"], tmp_path, PYTHONPATH=str(site))
+    ran = run([site / "bin" / "evolve", "run", "--generations", "1", "--name", "r"], tmp_path, PYTHONPATH=str(site))
     assert ran.returncode == 0, ran.stderr
     baseline = site / "evaluator" / "_data" / "programs" / "placement" / "baselines" / "binary_search.py"
     scored = run([site / "bin" / "evolve", "score", baseline], tmp_path, PYTHONPATH=str(site))
@@ -87,14 +88,11 @@ def test_what_is_installed_runs_and_scores_in_an_empty_folder(site: Path, tmp_pa
 @pytest.mark.parametrize("named", [pytest.param(False, marks=pytest.mark.nightly), True], ids=["cwd", "PYTHONPATH=."])
 def test_the_installed_command_works_beside_files_of_the_same_names(site: Path, tmp_path: Path, named: bool) -> None:
     path = f".:{site}" if named else str(site)
-    ran = run(
-        [site / "bin" / "evolve", "run", "--generations", "1", "--name", "r"], littered(tmp_path), PYTHONPATH=path
-    )
+    ran = run([site / "bin" / "evolve", *RUN], littered(tmp_path), PYTHONPATH=path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("path", ["", pytest.param(".", marks=pytest.mark.nightly)], ids=["cwd", "PYTHONPATH=."])
 def test_python_m_evolve_works_beside_files_of_the_same_names(tmp_path: Path, path: str) -> None:
-    command = [sys.executable, "-m", "evolve", "run", "--generations", "1", "--name", "r"]
-    ran = run(command, littered(tmp_path), PYTHONPATH=path)
+    ran = run([sys.executable, "-m", "evolve", *RUN], littered(tmp_path), PYTHONPATH=path)
     assert ran.returncode == 0, ran.stdout + ran.stderr

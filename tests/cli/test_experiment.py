@@ -49,18 +49,18 @@ def fingerprints(folder: Path) -> dict[str, str]:
 
 
 def test_every_run_has_the_same_budget_and_is_the_run_that_it_would_be_alone(plan):
-    folder = plan()
+    folder = plan(attempts=2)
     said = told(folder)
     assert [(run["run"], run["done"], run["proposals"]) for run in said["runs"]] == [
-        ("few-s0", True, 4),
-        ("many-s0", True, 4),
-        ("few-s1", True, 4),
-        ("many-s1", True, 4),
+        ("few-s0", True, 2),
+        ("many-s0", True, 2),
+        ("few-s1", True, 2),
+        ("many-s1", True, 2),
     ]
     (judge,) = said["comparison"]["judges"]
     assert [group["label"] for group in judge["groups"]] == ["few", "many"]
     assert judge["differences"] == [{"key": "search.elites", "values": {"few": 2, "many": 30}}]
-    settings = ["--set", "search.elites=2", "--set", "workers=1", "--generations", "4", "--parallel", "1"]
+    settings = ["--set", "search.elites=2", "--set", "workers=1", "--generations", "2", "--parallel", "1"]
     evolve(folder, "run", "--task", CURVE, "--seed", "1", "--name", "alone", *settings)
     alone = json.loads(evolve(folder, "list", "alone", "--json"))["fingerprint"]
     assert fingerprints(folder)["few-s1"] == alone
@@ -123,7 +123,7 @@ def test_the_table_alone_runs_nothing(plan):
 
 
 def test_a_run_that_cannot_begin_is_said_and_the_others_go_on(plan):
-    folder = plan()
+    folder = plan(attempts=1)
     file = folder / "sizes.yaml"
     document = yaml.safe_load(file.read_text())
     document["configurations"]["few"]["models"] = [{"model": "a", "api_key_env": "NO_SUCH_KEY_IS_SET"}]

@@ -133,15 +133,22 @@ def test_a_real_run_of_every_task_that_ships_is_read_again(task, tmp_path, monke
     assert evolve_json("replay", "r", "0")["equal"] is True
 
 
-def test_a_forged_value_above_the_proven_bound_of_a_task_to_maximise_is_never_a_best(tmp_path, monkeypatch, evolve):
-    monkeypatch.chdir(tmp_path)
-    evolve("run", "--task", "circle_packing", "--generations", 1, "--name", "r")
+def test_a_forged_value_above_the_proven_bound_of_a_task_to_maximise_is_never_a_best(recorded_runs, bring, evolve):
+    task = load_task("circle_packing")
+    source = task.initial.read_text(encoding="utf-8")
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate(source)
+    identity = {"task": task.name, "suite": task.suite().name, "evaluator_version": evaluation.evaluator_version}
+    run = recorded_runs("packed", config="task: circle_packing\n", **identity)
+    run.initial(source, evaluation)
+    bring(run.archive.reader)
+    assert "packed" in evolve("list", "packed")
 
     def forge(event):
         if "evaluation" in event:
             event["evaluation"].update(costs=["3"], combined_score=3.0, ceiling=None)
 
-    rewrite(Path("runs/r/journal.jsonl"), forge)
+    rewrite(Path("runs/packed/journal.jsonl"), forge)
     assert "it is believed, and cannot be (instance 0: value 3 is above the proven upper bound" in evolve(
-        "list", "r", code=2
+        "list", "packed", code=2
     )

@@ -137,7 +137,7 @@ def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path, started: Sta
     assert "Traceback" not in err
     check_record(tmp_path, "stopped")
     known = len(listing(tmp_path, "stopped")["programs"])
-    evolve(tmp_path, "resume", "stopped", "--generations", str(known + 40))
+    evolve(tmp_path, "resume", "stopped", "--generations", str(known + 3))
     assert len(check_record(tmp_path, "stopped")["programs"]) > known
     assert "Traceback" not in beside.stderr
 

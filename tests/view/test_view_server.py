@@ -109,7 +109,8 @@ def test_each_server_has_a_key_of_its_own(runs: Path, served: Served) -> None:
 
 
 def test_the_key_of_a_page_beside_a_run_is_no_argument_that_others_could_read(tmp_path: Path) -> None:
-    process = command(tmp_path, "run", "--view", "--name", "r", "--suite", "fleet")
+    words = ["--task", str(TASK), "--generations", "100000"]
+    process = command(tmp_path, "run", "--view", "--name", "r", *words)
     try:
         assert process.stdout is not None
         address = next(line for line in process.stdout if "http://" in line).split()[-1]
@@ -260,7 +261,7 @@ def test_what_cannot_be_shown_is_one_sentence(runs: Path, words: list[str]) -> N
     ids=["its end", "ctrl-c", "kill"],
 )
 def test_the_page_beside_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: signal.Signals | None) -> None:
-    words = ["--task", str(TASK), "--generations", "3"] if how is None else ["--suite", "fleet"]  # which takes minutes
+    words = ["--task", str(TASK), "--generations", "3" if how is None else "100000"]
     process = command(tmp_path, "run", "--view", "--name", "r", *words)
     assert process.stdout is not None
     address = next(line for line in process.stdout if "http://" in line)
