@@ -171,6 +171,7 @@ COMMANDS = [
     ["diff", "lesson", "1", "3"],
     ["lineage", "lesson", "best"],
     ["insights", "lesson"],
+    ["insights", "lesson", "--all"],
     ["export", "lesson", "best", "-o", "out.py"],
 ]
 
