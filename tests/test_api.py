@@ -130,7 +130,7 @@ def test_rows_are_made_once_until_the_run_is_read_again(here: Path) -> None:
 
 def test_the_signature_of_a_run_says_what_it_takes() -> None:
     parameters = inspect.signature(evolve.run).parameters
-    of_the_run = {"config", "name", "listener", "interrupt", "require_level", "unsafe"}
+    of_the_run = {"config", "name", "listener", "interrupt", "require_level", "unsafe", "fix_initial"}
     assert set(parameters) == of_the_run | set(Config.model_fields)
     assert pickle.loads(pickle.dumps(evolve.run)) is evolve.run
 

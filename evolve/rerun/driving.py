@@ -44,7 +44,7 @@ from evolve.rerun.stand_ins import (
     RecordedProposer,
     RecordedSummarizer,
 )
-from evolve.rerun.tape import CheckedJournal, Tally, Tape
+from evolve.rerun.tape import CheckedJournal, Passed, Tape
 from evolve.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
@@ -67,7 +67,7 @@ class Repeated:
     sandbox: tuple[str, str]  # the level on record, and here
     fingerprint: str | None = None
     divergence: Divergence | None = None
-    tally: Tally = field(default_factory=Tally)
+    tally: Passed = field(default_factory=Passed)
     verdicts: VerdictTally = field(default_factory=VerdictTally)
     kept: Path | None = None
 
