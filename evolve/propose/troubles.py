@@ -17,7 +17,7 @@ _MORE_THAN_USUAL = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
+class _HeardRequest:
     """What was heard last of a request, and when; `sent_at` is when it was sent, None while it is not under way."""
 
     event: CallEvent
@@ -26,7 +26,7 @@ class _Request:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Server:
+class _ServerRecord:
     """What is known of the server of one model. Since its last answer `failed` calls failed, `failure` last."""
 
     failure: CallEvent | None = None
@@ -41,16 +41,16 @@ class Troubles:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._servers: dict[str, _Server] = {}
-        self._requests: dict[RequestKey, _Request] = {}
+        self._servers: dict[str, _ServerRecord] = {}
+        self._requests: dict[RequestKey, _HeardRequest] = {}
 
     def note(self, key: RequestKey, event: CallEvent) -> None:
         """Hear of one event of a request's calls."""
         now = self._now()
         with self._lock:
-            server, before = self._servers.setdefault(event.model, _Server()), self._requests.get(key)
+            server, before = self._servers.setdefault(event.model, _ServerRecord()), self._requests.get(key)
             sent_at = now if event.phase is CallPhase.CALLING else None
-            self._requests[key] = _Request(event=event, heard_at=now, sent_at=sent_at)
+            self._requests[key] = _HeardRequest(event=event, heard_at=now, sent_at=sent_at)
             if event.phase is CallPhase.FAILED and _is_trouble(event):
                 server.failure, server.failed = event, server.failed + 1
             elif event.phase is CallPhase.ANSWERED:
@@ -130,11 +130,11 @@ def _is_trouble(failure: CallEvent) -> bool:
     return not changed and failure.status != "cancelled"
 
 
-def _is_waiting(request: _Request) -> bool:
+def _is_waiting(request: _HeardRequest) -> bool:
     event = request.event
     return event.phase is CallPhase.WAITING or (event.phase is CallPhase.FAILED and event.again_in_s is not None)
 
 
-def _left(request: _Request, now: float) -> float | None:
+def _left(request: _HeardRequest, now: float) -> float | None:
     limit, sent_at = request.event.limit_s, request.sent_at
     return None if limit is None or sent_at is None else max(0.0, sent_at + limit - now)

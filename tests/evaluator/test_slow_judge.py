@@ -1,11 +1,14 @@
 """A judge that takes long is warned of once, with what that makes per program."""
 
+from pathlib import Path
+
 import pytest
 
 from evaluator import slow_judge
 from evaluator.slow_judge import SlowJudge, TimedJudge
 from evaluator.task_files import load_task
-from tests.test_api import CURVE
+
+CURVE = str(Path(__file__).resolve().parents[1] / "data" / "curve")
 
 
 def test_the_first_slow_answer_is_warned_of_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from tests.loop.climbing import configure, evolve, model
 from tests.openai_server import OpenAIServer, answer, status
-from tests.test_api import CURVE
+
+CURVE = str(Path(__file__).resolve().parents[1] / "data" / "curve")
 
 
 def test_a_refusal_is_reported_at_once_and_accounted_for_at_the_end(tmp_path: Path) -> None:
