@@ -49,9 +49,9 @@ def growing(tmp_path: Path, recorded_runs, make_evaluation) -> Iterator[Any]:
 
 
 def _shown(looked: Looked, ended: bool) -> str:
-    """All text of a page. While the run goes on its clock and the scales of its curve are not part of it: those of a
+    """All text of a page but for how long ago a run began. While it goes on its clock and the scales of its curve are not part of it: those of a
     page that was opened before leave less room."""
-    return str(looked.page.evaluate(_TEXT, "none" if ended else ".clock, .curve .tick, .curve .reference"))
+    return str(looked.page.evaluate(_TEXT, ".ago" if ended else ".ago, .clock, .curve .tick, .curve .reference"))
 
 
 def _until_it_shows(looked: Looked, view: str, text: str, ended: bool) -> None:
@@ -244,6 +244,6 @@ def test_the_head_of_a_run_that_goes_on_says_how_far_it_is_what_is_under_way_and
         looked.page.wait_for_function("(before) => document.querySelector('.clock').textContent !== before", arg=before)
         growing.archive.stopped("generations")
         growing.archive.close()
-        head.get_by_text("stopped: generations").wait_for()
+        head.get_by_text("finished").wait_for()
         assert "under way" not in head.inner_text()
         looked.close()

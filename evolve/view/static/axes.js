@@ -24,12 +24,12 @@ function timeTicks(high, most) {
   return found;
 }
 
-// What a run's horizontal axis can be: its name, where a generation stands on it, and how its ticks read.
+// What a run's horizontal axis can be: its name, what it counts, and how its ticks read.
 export const MEASURES = {
-  attempt: { word: "attempt", text: (value) => String(value) },
-  tokens: { word: "tokens", text: (value) => count(value) },
-  usd: { word: "$", text: (value) => dollars(value) },
-  time: { word: "time", text: (value) => (value === 0 ? "0" : duration(value)) },
+  attempt: { word: "proposals", counts: "proposals that have ended", text: (value) => String(value) },
+  tokens: { word: "tokens", counts: "tokens, in and out", text: (value) => count(value) },
+  usd: { word: "$", counts: "US dollars spent", text: (value) => dollars(value) },
+  time: { word: "time", counts: "time in sessions of the run", text: (value) => (value === 0 ? "0" : duration(value)) },
 };
 
 const FAR = 1e6;
@@ -72,14 +72,15 @@ export function yAxis(ticks, scale, left, right, text) {
   ]);
 }
 
-export function xAxis(ticks, scale, top, text, right) {
-  return ticks.map((tick) => {
+export function xAxis(ticks, scale, top, { text, counts }, right) {
+  const caption = s("text", { class: "caption", x: right, y: top + 34, "text-anchor": "end" }, counts);
+  return [caption, ticks.map((tick) => {
     const x = scale(tick);
     return [
       s("line", { class: "tickmark", x1: x, x2: x, y1: top, y2: top + 5 }),
       s("text", { class: "tick", x, y: top + 18, "text-anchor": x > right - 16 ? "end" : "middle" }, text(tick)),
     ];
-  });
+  })];
 }
 
 // The path of a staircase through points [x, y], each level held until the next one.

@@ -5,7 +5,7 @@ import { decimalsFor, fixed, small, valueText } from "./numbers.js";
 import { MARKS, behind, brief, changeOf, markOf, maximises, targetWord, than } from "./texts.js";
 import { genOf } from "./follow.js";
 
-// The curve of a run: every attempt is a mark, what failed stands on a strip below, and a new point is added without drawing the others again.
+// The curve of a run: every proposal is a mark, what failed stands on a strip below, and a new point is added without drawing the others again.
 
 const LANE = 15;
 const LEFT = 92;
@@ -29,7 +29,7 @@ export function curve(run, chosen, onChoose, onOpen) {
   let frame = null;
   let around = "";
   let picked = -1;
-  const svg = s("svg", { class: "curve", role: "img", tabindex: "0", "aria-label": `best value of ${run.name} over its attempts` });
+  const svg = s("svg", { class: "curve", role: "img", tabindex: "0", "aria-label": `best value of ${run.name} over its proposals` });
   const tip = h("div", { class: "tip", hidden: true });
   const bar = h("div", { class: "bar curve-bar" });
   const stage = h("div", { class: "stage" }, svg, tip);
@@ -59,13 +59,13 @@ export function curve(run, chosen, onChoose, onOpen) {
   function draw() {
     around = surroundings();
     const width = Math.max(280, stage.clientWidth || 900);
-    const height = Math.max(240, Math.min(430, Math.round(width * 0.36)));
+    const height = Math.max(240, Math.min(430, Math.round(width * 0.36) + 15));
     const model = curveModel(run, measure);
     const target = mode === "gap" ? run.target : null;
     const range = target ? gapRange(run, model, target) : valueRange(run, model);
     const lanes = LANES.filter((lane) => model.points.some((point) => point.mark === lane) || (lane === "open" && run.state.running));
     const right = width - 12;
-    const bottom = height - 34 - lanes.length * LANE;
+    const bottom = height - 49 - lanes.length * LANE;
     const room = run.state.running ? 1.15 : 1.01;
     const xHigh = Math.max(model.xMost * room, measure === "attempt" ? model.xMost + (run.state.running ? 5 : 1) : 1e-9);
     const x = linear(0, xHigh, LEFT, right);
@@ -106,7 +106,7 @@ export function curve(run, chosen, onChoose, onOpen) {
       parts.push(s("text", { class: `lane-word mark-${lane}`, "data-lane": lane, x: LEFT - 8, y: middle + 4, "text-anchor": "end" }, laneText(lane, counts[lane] || 0)));
     });
     parts.push(s("line", { class: "axis", x1: LEFT, x2: right, y1: bottom + 0.5, y2: bottom + 0.5 }));
-    parts.push(xAxis(xTicks(measure, xHigh, right - LEFT), x, height - 28, MEASURES[measure].text, right));
+    parts.push(xAxis(xTicks(measure, xHigh, right - LEFT), x, height - 43, MEASURES[measure], right));
     return s("g", null, parts);
   }
 
@@ -120,7 +120,7 @@ export function curve(run, chosen, onChoose, onOpen) {
     if (!range) return { behindMarks: null, aboveMarks: null };
     const all = model.lines.filter((line) => !target || line.kind === "baseline").map((line) => ({ ...line, y: y(line.value) })).sort((a, b) => a.y - b.y);
     const named = (line) => `${line.name} ${valueText(line.value)}`;
-    const sides = [["↑ above the picture", all.filter((line) => line.y < 20).reverse()], ["↓ below the picture", all.filter((line) => line.y > bottom + 1)]];
+    const sides = [["↑ off the chart", all.filter((line) => line.y < 20).reverse()], ["↓ off the chart", all.filter((line) => line.y > bottom + 1)]];
     put(beyond, sides.filter(([, lines]) => lines.length).map(([where, lines]) => h("span", null, `${where}: ${lines.map(named).join(", ")}`)));
     const wanted = all.filter((line) => line.y >= 20 && line.y <= bottom + 1);
     const levels = model.best.map(([at, v]) => [frame.x(at), y(v)]);

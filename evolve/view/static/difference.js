@@ -85,7 +85,7 @@ export function diffBlock(before, after, words) {
   };
   const blocks = hunks.map(([first, last], at) => {
     const skipped = first - (at ? hunks[at - 1][1] : 0);
-    return [skipped > 0 ? h("span", { class: "skipped" }, `${skipped} lines as before\n`) : null, script.slice(first, last).map(row)];
+    return [skipped > 0 ? h("span", { class: "skipped" }, `${skipped} unchanged ${skipped === 1 ? "line" : "lines"}\n`) : null, script.slice(first, last).map(row)];
   });
   return h("div", { class: "diff" }, head, h("pre", { class: "code", css: { "--numbers": `${2 * digits + 1}ch` } }, blocks));
 }

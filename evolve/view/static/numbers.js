@@ -73,7 +73,7 @@ export function spentText(spent, running) {
 }
 
 function costText(spent) {
-  if (spent.calls && !spent.tokens && spent.cost_usd === 0) return "nothing";
+  if (spent.calls && !spent.tokens && spent.cost_usd === 0) return "$0";
   if (spent.cost_usd !== null && spent.cost_usd !== undefined) return dollars(spent.cost_usd);
   return spent.known_usd ? `${dollars(spent.known_usd)} and calls of unknown price` : "price unknown";
 }
@@ -92,6 +92,14 @@ export function duration(seconds) {
 export function moment(seconds) {
   if (seconds === null || seconds === undefined) return NONE;
   return new Date(1000 * seconds).toISOString().replace("T", " ").slice(0, 19) + " UTC";
+}
+
+// How long ago a moment was, to the nearest unit that people count in.
+export function ago(seconds) {
+  if (seconds === null || seconds === undefined) return NONE;
+  const past = Math.max(0, Date.now() / 1000 - seconds);
+  for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60]]) if (past >= size) return `${fixed(Math.floor(past / size), 0)} ${unit} ago`;
+  return "just now";
 }
 
 export function plural(number, one, many) {

@@ -23,33 +23,35 @@ function folded(word, text, open) {
   return details;
 }
 
+// Each HTTP request: how it ended, what it took, what was said.
 function callsOf(calls) {
   if (!calls || !calls.length) return null;
-  const text = (value) => (Array.isArray(value) ? value.join("; ") : typeof value === "object" && value !== null ? Object.entries(value).map(([key, inner]) => `${key} ${inner}`).join(", ") : String(value ?? "–"));
-  const keys = [...new Set(calls.flatMap((call) => Object.keys(call)))].filter((key) => calls.some((call) => text(call[key]) !== ""));
-  return plainTable(keys, calls.map((call) => keys.map((key) => (key === "cost_usd" ? dollars(call[key]) : key === "latency_s" ? duration(call[key]) : text(call[key])))));
+  const n = (text) => ({ text, number: true });
+  const rows = calls.map((call) => [
+    `${call.status}${call.http_status ? ` (HTTP ${call.http_status})` : ""}`, call.latency_s ? duration(call.latency_s) : "–", count(call.tokens_in), count(call.tokens_out), dollars(call.cost_usd),
+    h("span", { class: "lines" }, [Object.entries(call.sampled || {}).map(([key, value]) => `${key} ${value}`).join(", "), call.message, ...(call.adapted || [])].filter(Boolean).join("\n"))]);
+  return plainTable(["ended as", n("time"), n("tokens in"), n("tokens out"), n("cost"), "what was said"], rows);
 }
 
 // Every question that was put for this generation: prompt, answer, what was thought, calls.
 export function attemptsPart(run, doc) {
-  if (!doc.attempts.length) return h("p", { class: "empty" }, "Nobody was asked for this program.");
+  if (!doc.attempts.length) return h("p", { class: "empty" }, "No model was asked for this program.");
   return doc.attempts.map((attempt) => {
     const usage = [attempt.model, attempt.tokens_in === undefined ? null : `${count(attempt.tokens_in)} tokens in, ${count(attempt.tokens_out)} out`, attempt.cost_usd === undefined ? null : dollars(attempt.cost_usd), attempt.latency_s ? duration(attempt.latency_s) : null, attempt.finish_reason ? `ended: ${attempt.finish_reason}` : null, attempt.tuning ? `${count(attempt.tuning.numbers)} numbers searched in ${count(attempt.tuning.evaluations)} evaluations` : null];
-    const wrong = attempt.reason || attempt.message;
-    return section(`Attempt ${attempt.attempt}: ${attempt.status}`, usage.filter(Boolean).join(" · "),
+    return section(`Attempt ${attempt.attempt + 1}: ${attempt.status}${attempt.reason ? `, ${attempt.reason}` : ""}`, usage.filter(Boolean).join(" · "),
       attempt.guidance ? h("p", null, `It was given ${attempt.guidance.recommendation === undefined ? "the notes alone" : `recommendation ${attempt.guidance.recommendation}`} of the insights report after ${attempt.guidance.document ?? "no"} programs${attempt.followed ? `; followed: ${attempt.followed}` : ""}.`) : null,
-      wrong ? h("p", { class: "bad-quiet" }, brief([attempt.reason, attempt.message].filter(Boolean).join(": "), 2000)) : null,
+      attempt.message ? textBlock(attempt.message, "bad-quiet") : null,
       folded("prompt", attempt.prompt, false), folded("reasoning", attempt.reasoning, false), folded("answer", attempt.answer, true),
       attempt.prompt || attempt.answer ? null : h("p", { class: "quiet" }, "No model was asked: no prompt and no answer are on record."), callsOf(attempt.calls));
   });
 }
 
 export function feedbackPart(doc) {
-  const failed = (doc.failures || []).map((each) => [String(each.instance ?? "–"), each.outcome, each.detail]);
+  const failed = (doc.failures || []).map((each) => [String(each.instance ?? "–"), each.outcome, h("span", { class: "lines" }, each.detail)]);
   return [
     section("Feedback", "in the next prompt", doc.feedback ? textBlock(doc.feedback) : h("p", { class: "empty" }, "None.")),
     doc.detail ? section("Detail", null, textBlock(doc.detail)) : null,
-    doc.quarantine ? section("Quarantine", null, h("p", { class: "bad" }, `⚠ ${typeof doc.quarantine === "string" ? doc.quarantine : JSON.stringify(doc.quarantine)}`)) : null,
+    doc.quarantine ? section("Quarantine", null, textBlock(`⚠ ${doc.quarantine}`, "bad")) : null,
     section("Failures", null, plainTable(["instance", "outcome", "detail"], failed, "No instance failed.")),
     section("Metrics", null, plainTable(["metric", { text: "value", number: true }], Object.entries(doc.metrics || {}).map(([name, value]) => [name, valueText(value)]), "None.")),
     doc.private && Object.keys(doc.private).length ? section("Private", "never shown to a model", textBlock(JSON.stringify(doc.private, null, 2))) : null,

@@ -21,7 +21,7 @@ export function table(columns, rows, options) {
   let sort = options.sort || null;
   let texts = new Map();
   const body = h("tbody");
-  const filter = h("input", { type: "search", class: "filter", placeholder: "filter: words that a row must have  ( / )", "aria-label": "filter", autocomplete: "off", spellcheck: "false" });
+  const filter = h("input", { type: "search", class: "filter", placeholder: "filter rows  ( / )", "aria-label": "filter", autocomplete: "off", spellcheck: "false" });
   filter.value = options.filter || "";
   const told = h("span", { class: "quiet", role: "status" });
   const headRow = h("tr");

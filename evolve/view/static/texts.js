@@ -88,9 +88,24 @@ export function doubtWord(found) {
   return word.length > 40 ? "warning" : word;
 }
 
+const ENDS = {
+  ceiling: "solved", unconfirmed: "solved, not confirmed", generations: "finished", patience: "no more progress", minutes: "time limit", budget: "budget spent", budget_tokens: "token budget spent",
+  budget_calls: "call budget spent", unreachable: "unreachable", task: "error in the task's code", interrupted: "interrupted",
+};
+
 // How a run stands, in words.
 export function stateText(state) {
-  return state.running || !state.finished || state.text !== state.finished ? state.text : `stopped: ${state.text}`;
+  if (state.running || !state.finished) return state.running ? "running" : "killed";
+  return Object.hasOwn(ENDS, state.finished) ? ENDS[state.finished] : `stopped: ${state.finished}`;
+}
+
+const KEPT_END = 10;
+
+// A name whose middle gives way where it is too long for its place: names of runs differ at their ends.
+export function nameInPlace(name) {
+  const text = brief(name, 200);
+  if (text.length <= KEPT_END + 4) return text;
+  return [h("span", { class: "middle" }, text.slice(0, -KEPT_END)), text.slice(-KEPT_END)];
 }
 
 export function valueWithUnit(run, value) {
@@ -104,8 +119,8 @@ export function linesOf(text) {
   return String(text ?? "").split("\n").map((line) => (line.length <= LONGEST ? line : `${line.slice(0, LONGEST)} … (${(line.length - LONGEST).toLocaleString("en-US")} more characters in this line)`));
 }
 
-export function textBlock(text) {
-  return h("pre", { class: "text" }, linesOf(text).join("\n"));
+export function textBlock(text, kind) {
+  return h("pre", { class: kind ? `text ${kind}` : "text" }, linesOf(text).join("\n"));
 }
 
 // At most `most` characters of a text, on one line.

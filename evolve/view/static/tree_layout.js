@@ -3,6 +3,7 @@ import { placeOf } from "./follow.js";
 // Where each program stands in the picture of the lineage. Time runs to the right; what led nowhere is a count.
 
 const AT_ONCE = 12;
+const ALL_OPEN = 60;
 
 // The best so many of a program's children that are not in sight; of those without a value the first.
 function unfoldedOf(run, kept, parent, most) {
@@ -13,9 +14,10 @@ function unfoldedOf(run, kept, parent, most) {
   return places.sort((a, b) => (worth(a) === worth(b) ? a - b : worth(b) - worth(a))).slice(0, most).map((at) => gens.n[at]);
 }
 
-// What is kept in sight: the way to the best, the first-parent way to each island's best, every new best, and what was unfolded by hand.
+// What is kept in sight: all of a short run; else the way to the best, the first-parent way to each island's best, every new best, and what was unfolded by hand.
 function keptOf(run, unfolded) {
   const gens = run.gens;
+  if (gens.n.filter((_, at) => gens.parents[at].length).length <= ALL_OPEN) return new Set(gens.n);
   const kept = new Set();
   const up = (n) => {
     for (let at = placeOf(run, n); at >= 0 && !kept.has(gens.n[at]); at = gens.parents[at].length ? placeOf(run, gens.parents[at][0]) : -1) kept.add(gens.n[at]);

@@ -11,8 +11,6 @@ const KINDS = { patch: "patches", repair: "repairs", retry: "retries", insights:
 
 const numbers = (...words) => words.map((text) => ({ text, number: true }));
 
-// A call that was refused takes nothing, whatever the price.
-const costOf = (row) => (row.cost_usd === 0 && !row.tokens_in && !row.tokens_out ? "nothing" : dollars(row.cost_usd));
 
 export async function callsView(context) {
   const run = await context.source.run(context.name);
@@ -25,18 +23,18 @@ function callsParts(run) {
   const open = run.spent.under_way;
   const overall = facts([
     ["calls", fixed(calls.total, 0)], ["latency", latency ? `median ${duration(latency.median)}, 95 % below ${duration(latency.p95)}` : "no call was timed"],
-    ["tokens", `${count(calls.tokens_in)} in${calls.tokens_cached ? ` (${count(calls.tokens_cached)} from the cache)` : ""}, ${count(calls.tokens_out)} out`], ["cost", calls.cost_usd === null ? "a price is not known" : costOf(calls)],
+    ["tokens", `${count(calls.tokens_in)} in${calls.tokens_cached ? ` (${count(calls.tokens_cached)} from the cache)` : ""}, ${count(calls.tokens_out)} out`], ["cost", calls.cost_usd === null ? "a price is not known" : dollars(calls.cost_usd)],
     ["failed or lost", calls.unanswered ? `${plural(calls.unanswered, "call", "calls")}, ${calls.unanswered_usd === null ? "of unknown price" : dollars(calls.unanswered_usd)} of that` : null],
     [run.state.running ? "under way" : "cut off", open.calls ? `${plural(open.calls, "call", "calls")}, for which ${count(open.tokens)} tokens, ${open.cost_usd === null ? "of unknown price" : dollars(open.cost_usd)}, are kept${run.state.running ? "" : ": they count as spent once the run is resumed"}` : null]]);
   const kinds = plainTable(["for", ...numbers("calls", "share", "tokens", "cost", "failed or lost")], calls.kinds.map((row) => [
-    KINDS[row.kind], fixed(row.total, 0), percent(row.total / calls.total), count(row.tokens_in + row.tokens_out), costOf(row), fixed(row.unanswered, 0)]), "None.");
+    KINDS[row.kind], fixed(row.total, 0), percent(row.total / calls.total), count(row.tokens_in + row.tokens_out), dollars(row.cost_usd), fixed(row.unanswered, 0)]), "None.");
   const status = plainTable(["status", ...numbers("calls")], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0)]), "No model was called: the proposer works without one.");
   const models = plainTable(["model", ...numbers("calls", "tokens in", "tokens out", "cost", "median", "95 %")], (calls.models || []).map((row) => [
-    brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), costOf(row), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");
+    brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), dollars(row.cost_usd), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");
   const dear = run.gens.n.map((_, at) => at).filter((at) => run.gens.tokens[at] > 0).sort((a, b) => (run.gens.cost_usd[b] ?? 0) - (run.gens.cost_usd[a] ?? 0) || run.gens.tokens[b] - run.gens.tokens[a]).slice(0, 10);
-  const dearest = plainTable(["generation", "model", ...numbers("tokens", "cost"), "what came of it"], dear.map((at) => [genLink(run, run.gens.n[at]), brief(run.gens.model[at], 60), count(run.gens.tokens[at]), dollars(run.gens.cost_usd[at]), run.gens.mark[at]]), "None.");
+  const dearest = plainTable(["generation", "model", ...numbers("tokens", "cost"), "outcome"], dear.map((at) => [genLink(run, run.gens.n[at]), brief(run.gens.model[at], 60), count(run.gens.tokens[at]), dollars(run.gens.cost_usd[at]), run.gens.mark[at]]), "None.");
   const adapted = calls.adapted && calls.adapted.length ? section("Asked otherwise than configured", "as the endpoint wants it", h("ul", null, calls.adapted.map((change) => h("li", null, brief(change, 300))))) : null;
-  return [section("Calls", null, overall), section("What they were for", "a repair follows a refusal or a failed evaluation; a retry sends the same request again", kinds), adapted, section("How they ended", null, status), section("By model", null, models), section("The dearest generations", null, dearest)];
+  return [section("Calls", null, overall), section("What they were for", "a repair follows a refusal or a failed evaluation; a retry sends the same request again", kinds), adapted, section("How they ended", null, status), section("By model", null, models), section("Most expensive generations", null, dearest)];
 }
 
 export async function aboutView(context) {

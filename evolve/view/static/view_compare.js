@@ -31,8 +31,8 @@ function pictureOf(judged, axis) {
 function curvesOf(judged, axis, width) {
   const found = pictureOf(judged, axis);
   if (!found) return h("p", { class: "empty" }, "No run has a correct program along this axis.");
-  const [left, right, height] = [78, width - 12, Math.max(240, Math.min(420, width * 0.36))];
-  const bottom = height - 34;
+  const [left, right, height] = [78, width - 12, Math.max(255, Math.min(435, width * 0.36 + 15))];
+  const bottom = height - 49;
   const [x, y] = [linear(0, found.most * 1.01, left, right), linear(found.low, found.high, bottom, 20)];
   const ticks = ticksOf(found.low, found.high, Math.max(4, bottom / 50));
   const decimals = decimalsFor(ticks);
@@ -51,7 +51,7 @@ function curvesOf(judged, axis, width) {
   const caption = `best ${judged.objective.metric}${judged.objective.unit ? `, ${judged.objective.unit}` : ""}: ${judged.objective.direction === "maximise" ? "more" : "less"} is better`;
   return s("svg", { class: "curve compare", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": caption },
     yAxis(ticks, y, left, right, (tick) => fixed(tick, decimals)), s("text", { class: "caption", x: left, y: 12 }, caption), s("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }),
-    xAxis(xTicks(measure, found.most, right - left), x, bottom, MEASURES[measure].text, right), found.bands.map(bandOf), found.runs.map(lineOf), bound);
+    xAxis(xTicks(measure, found.most, right - left), x, bottom, MEASURES[measure], right), found.bands.map(bandOf), found.runs.map(lineOf), bound);
 }
 
 // `current()`: what is to be drawn now. Returns {node, draw}.
@@ -76,10 +76,21 @@ function curvesPart(current) {
   return { node: section("Best so far", banded ? "thick: the median of a group's seeds, with the interval that holds it" : "a line for each run", bar, stage), draw };
 }
 
-// A group by its letter, and by what it has of its own where that is short.
+const MOST_OWN = 60;
+
+// What a group has of its own, the models and the strategy first, as far as it is short.
+function ownOf(judged, group) {
+  const differing = (judged.differences || []).map((each) => [each.key, each.values[group.label]]);
+  const ofModels = differing.map(([key, value]) => [key.match(/^models\.(.+)\.model$/), value]).filter(([found]) => found);
+  const models = ofModels.filter(([, value]) => value !== null && value !== undefined).map(([found]) => found[1]);
+  const others = differing.filter(([key]) => !key.startsWith("models.") && key !== "initial").map(([key, value]) => [key === "search.strategy", `${key.split(".").pop()} ${textOf(value)}`]);
+  const words = [...(ofModels.length ? [models.join(" + ") || "offline"] : []), ...others.sort(([a], [b]) => b - a).map(([, word]) => word)];
+  return words.reduce((told, word) => (told && told.length + word.length > MOST_OWN ? told : told ? `${told}, ${word}` : brief(word, MOST_OWN)), "");
+}
+
 function groupName(judged, group) {
-  const own = (judged.differences || []).slice(0, 2).map((each) => `${each.key.split(".").pop()} ${textOf(each.values[group.label])}`).join(", ");
-  return `${group.label}${own && own.length < 60 ? `: ${own}` : ""} (${plural(group.runs.length, "run", "runs")})`;
+  const own = ownOf(judged, group);
+  return `${group.label}${own ? `: ${own}` : ""} (${plural(group.runs.length, "run", "runs")})`;
 }
 
 function textOf(value) {
@@ -88,7 +99,7 @@ function textOf(value) {
 
 function runCost(run) {
   if (!run.priced) return run.usd ? `${dollars(run.usd)} + ?` : "unknown";
-  return run.usd || run.tokens ? dollars(run.usd) : "nothing";
+  return dollars(run.usd);
 }
 
 function runsPart(judged) {
@@ -97,7 +108,7 @@ function runsPart(judged) {
   const rows = runs.map(([group, run]) => [group.label, link(["run", run.run], null, brief(run.run, 80)), String(run.seed ?? "–"), fixed(run.value, decimals), run.generation === null ? "–" : link(["run", run.run, "program", run.generation], null, String(run.generation)),
     fixed(run.held_out, decimals), fixed(run.attempts, 0), count(run.tokens), runCost(run), duration(run.seconds), run.warnings.map((warning) => h("div", { class: "bad" }, `⚠ ${brief(warning, 300)}`))]);
   const n = (text) => ({ text, number: true });
-  return section("Runs", null, plainTable(["group", "run", n("seed"), n("best"), n("generation"), n("held-out"), n("attempts"), n("tokens"), n("cost"), n("time"), ""], rows));
+  return section("Runs", null, plainTable(["group", "run", n("seed"), n("best"), n("generation"), n("held-out"), n("proposals"), n("tokens"), n("cost"), n("time"), ""], rows));
 }
 
 function budgetsPart(judged) {
@@ -109,7 +120,7 @@ function budgetsPart(judged) {
   const n = (text) => ({ text, number: true });
   const sentences = (judged.sentences || []).map((each) => h("p", { class: "sentence" }, each));
   const smaller = (judged.smaller_sentences || []).map((each) => h("p", null, each));
-  return section("At equal budgets, and at the end", "the interval holds the median at the level beside it", sentences,
+  return section("At equal budgets, and at the end", "the interval holds the median at the level in the next column", sentences,
     smaller.length ? h("details", { class: "folded" }, h("summary", null, "at smaller budgets"), smaller) : null, plainTable(["budget", "group", n("median"), n("interval"), n("level"), n("best"), n("values")], rows));
 }
 

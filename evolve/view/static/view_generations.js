@@ -15,25 +15,31 @@ function columnsOf(run) {
   const spends = gens.tokens.some((tokens) => tokens > 0);
   const held = gens.held_out.some((value) => value !== null);
   const several = (key) => new Set(gens[key].filter((value) => value !== null && value !== "")).size > 1;
-  // 1220 in all, so that no column is out of sight at 1280: the name has the room of columns that are not there.
-  const name = 116 + (held ? 0 : 78) + (several("model") ? 0 : 78) + (several("island") ? 0 : 54) + (spends ? 0 : 144);
+  // 1240 in all, so that no column is out of sight at 1280: name and words have the room of columns that are not there.
+  const room = (held ? 0 : 82) + (several("model") ? 0 : 78) + (several("island") ? 0 : 62) + (spends ? 0 : 144);
+  const words = (at) => `${faultOf(gens, at)} ${gens.why[at] || ""}`.trim();
   const time = (at) => (gens.t[at] === null ? null : gens.t[at] - run.began);
   return [
-    { key: "n", title: "gen", width: 52, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
-    { key: "mark", title: "outcome", width: 112, value: (at) => (MARKS[gens.mark[at]] || { word: gens.mark[at] }).word, show: (at) => markOf(gens.mark[at]) },
-    { key: "value", title: "value", hint: run.objective.metric, width: 92, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
-    { key: "change", title: "change", width: 116, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => `${gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `than generation ${gens.base[at]} `}${gens.medians[at] ? "by medians" : ""}`, text: (at) => worded(run, gens.change[at]), hint: "against its parent, of a crossover against the best program that it saw" },
-    ...(held ? [{ key: "held", title: "held-out", width: 78, number: true, value: column("held_out"), show: (at) => valueText(gens.held_out[at]) }] : []),
-    { key: "name", title: "name", width: name, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => brief(gens.why[at], 600) },
-    { key: "reason", title: "reason", width: 104, value: column("reason"), show: (at) => (gens.reason[at] ? h("span", { class: "bad-quiet" }, brief(gens.reason[at], 120)) : gens.excluded[at] ? h("span", { class: "bad" }, "excluded") : gens.overfitted[at] ? h("span", { class: "bad" }, "⚠ overfitted") : ""), text: (at) => `${gens.reason[at] || ""} ${gens.overfitted[at] ? "overfitted" : ""} ${brief(gens.why[at], 300)}` },
-    { key: "kind", title: "kind", width: 58, value: column("kind") },
+    { key: "n", title: "gen", width: 56, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
+    { key: "mark", title: "outcome", width: 108, value: (at) => (MARKS[gens.mark[at]] || { word: gens.mark[at] }).word, show: (at) => markOf(gens.mark[at]) },
+    { key: "value", title: "value", hint: run.objective.metric, width: 96, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
+    { key: "change", title: "change", width: 108, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => `${gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `than generation ${gens.base[at]} `}${gens.medians[at] ? "by medians" : ""}`, text: (at) => worded(run, gens.change[at]), hint: "against its parent, of a crossover against the best program that it saw" },
+    ...(held ? [{ key: "held", title: "held-out", width: 82, number: true, value: column("held_out"), show: (at) => valueText(gens.held_out[at]) }] : []),
+    { key: "name", title: "name", width: 68 + 0.4 * room, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => gens.name[at] },
+    { key: "words", title: "what for, or what failed", width: 94 + 0.6 * room, value: words, show: (at) => [faultOf(gens, at) ? h("span", { class: gens.reason[at] ? "bad-quiet" : "bad" }, faultOf(gens, at), gens.why[at] ? ": " : "") : null, brief(gens.why[at], 240)], tip: (at) => brief(words(at), 600) },
+    { key: "kind", title: "kind", width: 60, value: column("kind") },
     ...(several("model") ? [{ key: "model", title: "model", width: 78, value: column("model"), show: (at) => brief(gens.model[at], 60) }] : []),
-    ...(several("island") ? [{ key: "island", title: "island", width: 54, number: true, value: column("island") }] : []),
-    { key: "parent", title: "parent", width: 60, number: true, value: (at) => gens.parents[at][0] ?? null, show: (at) => (gens.parents[at].length ? link(["run", run.name, "program", gens.parents[at][0]], null, String(gens.parents[at][0])) : "–") },
-    { key: "wins", title: "instances", width: 100, number: true, value: (at) => (gens.wins[at] ? gens.wins[at][0] - gens.wins[at][2] : null), show: (at) => winsOf(gens.wins[at]), hint: "instances better, same and worse than the parent's", text: () => "" },
-    ...(spends ? [{ key: "tokens", title: "tokens", width: 74, number: true, value: column("tokens"), show: (at) => count(gens.tokens[at]) }, { key: "cost", title: "cost", width: 70, number: true, value: column("cost_usd"), show: (at) => dollars(gens.cost_usd[at]) }] : []),
-    { key: "t", title: "at", width: 56, number: true, value: time, show: (at) => duration(time(at)) },
+    ...(several("island") ? [{ key: "island", title: "island", width: 62, number: true, value: column("island") }] : []),
+    { key: "parent", title: "parent", width: 70, number: true, value: (at) => gens.parents[at][0] ?? null, show: (at) => (gens.parents[at].length ? link(["run", run.name, "program", gens.parents[at][0]], null, String(gens.parents[at][0])) : "–") },
+    { key: "wins", title: "instances", width: 94, number: true, value: (at) => (gens.wins[at] ? gens.wins[at][0] - gens.wins[at][2] : null), show: (at) => winsOf(gens.wins[at]), hint: "instances better, same and worse than the parent's", text: () => "" },
+    ...(spends ? [{ key: "tokens", title: "tokens", width: 74, number: true, value: column("tokens"), show: (at) => count(gens.tokens[at]) }, { key: "cost", title: "cost", width: 76, number: true, value: column("cost_usd"), show: (at) => dollars(gens.cost_usd[at]) }] : []),
+    { key: "t", title: "at", width: 66, number: true, value: time, show: (at) => duration(time(at)) },
   ];
+}
+
+// A word for what is wrong with a generation; nothing where nothing is.
+function faultOf(gens, at) {
+  return gens.reason[at] ? brief(gens.reason[at], 120) : gens.excluded[at] ? "excluded" : gens.overfitted[at] ? "⚠ overfitted" : "";
 }
 
 export function winsOf(wins) {

@@ -6,12 +6,12 @@ import { count, dollars, duration, plural } from "./numbers.js";
 import { failure, facts, runHead } from "./parts.js";
 import { mend } from "./mend.js";
 import { attemptsPart, copyButton, feedbackPart, instancesPart, notesPart, picturesPart, trustPart, valueLine } from "./program_parts.js";
-import { brief, genLink, genLinks, markOf, textBlock } from "./texts.js";
+import { MARKS, brief, genLink, genLinks, markOf, textBlock } from "./texts.js";
 import { winsOf } from "./view_generations.js";
 
 // One program: its code, what it changed, who asked for it with which words, how it did on each instance.
 
-const PARTS = [["diff", "diff"], ["code", "code"], ["attempts", "prompt and answer"], ["feedback", "feedback"], ["instances", "instances"], ["pictures", "pictures"], ["trust", "believed?"]];
+const PARTS = [["diff", "diff"], ["code", "code"], ["attempts", "prompt and answer"], ["feedback", "feedback"], ["instances", "instances"], ["pictures", "pictures"], ["trust", "checks"]];
 
 // On how many instances a program did well that failed on others.
 function succeeded(doc) {
@@ -30,7 +30,7 @@ function programHead(run, gen, doc) {
     h("div", { class: "program-head" }, h("h2", null, `Generation ${gen.n}`), markOf(gen.mark), gen.name ? h("span", { class: "code-name" }, brief(gen.name, 120)) : null,
       h("span", { class: "near" }, near(at - 1, "← previous"), "  ", near(at + 1, "next →"))),
     gen.value === null ? null : h("p", { class: "value-line" }, valueLine(run, gen), gen.excluded ? h("span", { class: "bad" }, "  excluded by a person") : null, gen.overfitted ? h("span", { class: "bad" }, `  ⚠ overfitted: ${brief(gen.overfitted, 300)}`) : null),
-    gen.reason ? h("p", { class: "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${brief(gen.reason, 300)}`) : null,
+    gen.reason ? h("p", { class: "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${MARKS[gen.mark].word}: ${brief(gen.reason, 300)}`) : null,
     succeeded(doc),
     (doc.asked || []).length ? h("p", { class: "quiet" }, doc.asked.join("; ")) : null,
     gen.why ? h("p", { class: "why" }, brief(gen.why, 800)) : null,

@@ -23,7 +23,7 @@ function bestTile(run) {
   if (run.best === null || run.best === undefined) return tile("best", "–", "no correct program yet");
   const best = genOf(run, run.best);
   const from = initial && initial.value !== null ? `from ${valueText(initial.value)}, ` : "";
-  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
+  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`), " · ", link(["run", run.name, "program", run.best], { show: "code" }, "code"), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
 }
 
 // The best value that anybody reached, and how far the run is from it, where that is not what the gap is to anyhow.
@@ -70,8 +70,8 @@ function believedTile(run) {
     sandbox ? `sandbox ${sandbox}` : null, `${quarantined || 0} quarantined`,
     fresh ? `fresh instances: ${brief(fresh.text, 300)}` : null,
   ].filter(Boolean).join(" · ");
-  if (against.length) return tile("believed?", h("span", { class: "bad" }, `⚠ ${doubtWord(against)}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);
-  return tile("believed?", run.best === null ? "–" : worse(run) ? "held-out got worse" : "✓ nothing against it", below);
+  if (against.length) return tile("checks", h("span", { class: "bad" }, `⚠ ${doubtWord(against)}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);
+  return tile("checks", run.best === null ? "–" : worse(run) ? "held-out got worse" : run.funnel.find((row) => row.stage === "new").count ? "✓ no check failed" : "–", run.best !== null && !run.funnel.find((row) => row.stage === "new").count ? "no proposal was evaluated: only the initial program stands" : below);
 }
 
 // What a step is worth. A parent that failed has no value to be better than, and a crossover is held against another program than its parent.
@@ -79,7 +79,7 @@ function gainOf(run, gen) {
   const parent = genOf(run, gen.parents[0]);
   if (gen.change === null && gen.value !== null && parent && parent.value === null) {
     const first = !run.gens.n.some((n, at) => n < gen.n && run.gens.value[at] !== null);
-    return h("span", { class: "number gain" }, `${first ? "first correct" : "mended"}, ${valueText(gen.value)}`);
+    return h("span", { class: "number gain" }, `${first ? "first correct" : "correct again"}, ${valueText(gen.value)}`);
   }
   const against = gen.base !== null && gen.base !== gen.parents[0] ? h("span", { class: "quiet against" }, `${than(gen.change)} generation ${gen.base}`) : null;
   return [changeOf(run, gen.change, gen.medians), against];
@@ -111,10 +111,10 @@ function step(run, n, context) {
 function wayToBest(run, context, far, further) {
   const steps = run.path.filter((n) => genOf(run, n) && genOf(run, n).parents.length);
   const ends = [run.since_best, run.tuning_baseline].map((said) => (said && said.text ? h("p", null, brief(said.text, 400)) : null));
-  if (!steps.length) return section("The way to the best", null, h("p", { class: "empty" }, run.best === null ? "No correct program yet." : "The initial program is still the best one."), ends);
+  if (!steps.length) return section("Lineage of the best", null, h("p", { class: "empty" }, run.best === null ? "No correct program yet." : "The initial program is still the best one."), ends);
   const hidden = far ? 0 : Math.max(0, steps.length - MOST_STEPS);
   const list = h("div", { class: "steps" }, steps.slice(0, steps.length - hidden).map((n) => step(run, n, context)), hidden ? button(`${hidden} more steps`, further) : null);
-  return section("The way to the best", `${plural(steps.length, "step", "steps")}, each against its parent where nothing else is said`, list, ends);
+  return section("Lineage of the best", `${plural(steps.length, "step", "steps")}, change against the parent`, list, ends);
 }
 
 function learnt(run) {
@@ -123,7 +123,7 @@ function learnt(run) {
   // Tables are for the view of the document.
   const insights = newest.insights.filter((insight) => !/\|\s*-{3}/.test(insight.text || "")).slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
   return section("Insights report", `after ${newest.after} programs`, missing(run, 300), h("ul", { class: "insights" }, insights),
-    h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")}, and what came of them`)));
+    h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")} with their outcomes`)));
 }
 
 function failed(run) {

@@ -1,7 +1,7 @@
 import { address, button, h, put, s } from "./dom.js";
 import { linear, stairs } from "./axes.js";
-import { count, duration, moment, plural, small, spentText, valueText } from "./numbers.js";
-import { brief, doubtWord, stateText } from "./texts.js";
+import { ago, count, duration, moment, plural, small, spentText, valueText } from "./numbers.js";
+import { brief, doubtWord, nameInPlace, stateText } from "./texts.js";
 import { table } from "./table.js";
 
 // Every run in one table; two or more that are ticked can be compared.
@@ -30,23 +30,23 @@ export async function runsView(context) {
     return box;
   };
   told();
-  const narrow = window.innerWidth < 640;
+  // 1240 in all: no column is out of sight at 1280.
   const columns = [
     { key: "tick", title: "", width: 34, style: "tick-cell", value: (row) => (ticked.has(row.name) ? 1 : 0), show: tick, text: () => "" },
-    { key: "name", title: "run", width: narrow ? 120 : 210, value: (row) => row.name, show: (row) => h("a", { href: address(["run", row.name]) }, brief(row.name, 80)) },
-    { key: "task", title: "task / suite", width: 170, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60) },
-    { key: "curve", title: "best so far", width: 112, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
-    { key: "best", title: "best", width: 104, number: true, value: (row) => row.best, show: (row) => [(row.doubts || []).length ? h("span", { class: "bad" }, "⚠ ") : null, valueText(row.best)], tip: (row) => (row.objective ? [`${row.objective.metric}, ${row.objective.direction}`, ...(row.doubts || [])].join("; ") : "") },
-    { key: "gap", title: "gap", width: 92, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.target ? `to the ${row.target.name}, ${valueText(row.target.value)}` : "") },
-    { key: "held", title: "held-out", width: 104, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
-    { key: "programs", title: "programs", width: 84, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => `${row.correct} of them correct; ${plural(row.generations, "generation has", "generations have")} ended` },
-    { key: "tokens", title: "tokens", width: 72, number: true, value: (row) => row.spent.tokens, show: (row) => count(row.spent.tokens) },
-    { key: "cost", title: "cost", width: 72, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent, row.state.running) },
-    { key: "time", title: "time", width: 80, number: true, value: (row) => row.spent.seconds, show: (row) => duration(row.spent.seconds) },
-    { key: "state", title: "state", width: 190, value: (row) => (row.state.running ? "running" : stateText(row.state)), show: (row) => [doubtSign(row), row.state.running ? h("span", { class: "state running" }, "● running") : brief(stateText(row.state), 60)], tip: (row) => (row.doubts || []).join("; ") },
-    { key: "began", title: "began", width: 172, value: (row) => row.began, show: (row) => moment(row.began), style: "quiet" },
+    { key: "name", title: "run", width: 150, value: (row) => row.name, show: (row) => h("a", { class: "run-link", href: address(["run", row.name]) }, nameInPlace(row.name)), tip: (row) => row.name },
+    { key: "state", title: "state", width: 140, value: stateOf, show: stateCell, tip: (row) => [stateOf(row), ...(row.doubts || [])].join("; ") },
+    { key: "task", title: "task / suite", width: 140, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60), tip: (row) => `${row.task} / ${row.suite}` },
+    { key: "curve", title: "best so far", width: 108, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
+    { key: "best", title: "best", width: 112, number: true, value: (row) => row.best, show: (row) => [(row.doubts || []).length ? h("span", { class: "bad" }, "⚠ ") : null, valueText(row.best)], tip: (row) => (row.objective ? [`${row.objective.metric}, ${row.objective.direction}`, ...(row.doubts || [])].join("; ") : "") },
+    { key: "gap", title: "gap", width: 84, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.target ? `to the ${row.target.name}, ${valueText(row.target.value)}` : "") },
+    { key: "held", title: "held-out", width: 94, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
+    { key: "programs", title: "programs", width: 86, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => `${row.correct} of them correct; ${plural(row.generations, "proposal has", "proposals have")} ended` },
+    { key: "tokens", title: "tokens", width: 68, number: true, value: (row) => row.spent.tokens, show: (row) => count(row.spent.tokens) },
+    { key: "cost", title: "cost", width: 74, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent, row.state.running), tip: (row) => spentText(row.spent, row.state.running) },
+    { key: "time", title: "time", width: 70, number: true, value: (row) => row.spent.seconds, show: (row) => duration(row.spent.seconds) },
+    { key: "began", title: "began", width: 80, number: true, value: (row) => row.began, show: (row) => ago(row.began), tip: (row) => moment(row.began), style: "quiet ago" },
   ];
-  if (narrow) columns.splice(5, 0, ...columns.splice(2, 2)); // first how far each got
+  if (window.innerWidth < 640) columns.splice(2, 0, ...columns.splice(5, 2)); // first how far each got
   const list = table(columns, before.rows, {
     words: ["run", "runs"], sort: ["began", true], open: (row) => context.go(address(["run", row.name])), beside: compare, filter: context.query.get("q"), identity: (row) => row.name,
     empty: "No runs here yet. Begin one with: evolve run --task placement",
@@ -59,10 +59,15 @@ export async function runsView(context) {
     list.set(found.rows);
     warn(found);
   });
-  return { title: "runs", nodes: [h("h1", null, "Runs"), list.node, unreadable], stop };
+  const clock = setInterval(list.redraw, 60000); // "2 min ago" grows older by itself
+  return { title: "runs", nodes: [h("h1", null, "Runs"), list.node, unreadable], stop: () => (clearInterval(clock), stop && stop()) };
 }
 
-function doubtSign(row) {
-  const doubted = (row.doubts || []).length;
-  return doubted ? h("span", { class: "bad" }, `⚠ ${doubtWord(row.doubts)} · `) : null;
+function stateOf(row) {
+  return row.state.running ? "running" : stateText(row.state);
+}
+
+function stateCell(row) {
+  if ((row.doubts || []).length) return h("span", { class: "bad" }, `⚠ ${doubtWord(row.doubts)}`);
+  return row.state.running ? h("span", { class: "state running" }, "● running") : stateOf(row);
 }

@@ -7,18 +7,18 @@ import { treeLayout } from "./tree_layout.js";
 
 // The lineage of everything. The line to the best is straight; what hangs off it and led nowhere is folded to a count.
 
-const LANE_HEIGHT = 46;
 const TREE_TOP = 40;
 const MOST_UNFOLDED = 100;
 
 function drawTree(run, unfolded, width, context, again) {
   const layout = treeLayout(run, unfolded);
+  const [laneHeight, beyond, least] = layout.folds.size ? [46, 125, 38] : [32, 50, 20]; // a count of folded ones takes room
   const left = layout.lanes.length > 1 ? 84 : 30;
-  const step = Math.max(38, Math.min(120, (width - left - 60) / Math.max(1, layout.columns - 1)));
-  const at = new Map(layout.nodes.map((node) => [node.n, { x: left + node.column * step, y: TREE_TOP + node.row * LANE_HEIGHT }]));
+  const step = Math.max(least, Math.min(120, (width - left - 60) / Math.max(1, layout.columns - 1)));
+  const at = new Map(layout.nodes.map((node) => [node.n, { x: left + node.column * step, y: TREE_TOP + node.row * laneHeight }]));
   const lanes = layout.lanes.length < 2 ? [] : [s("text", { class: "tick", x: 4, y: TREE_TOP + 4 }, "to the best")].concat(layout.lanes.map((lane) => [
-    s("line", { class: "lane-line", x1: 0, x2: left + layout.columns * step + 60, y1: TREE_TOP + lane.row * LANE_HEIGHT - LANE_HEIGHT / 2, y2: TREE_TOP + lane.row * LANE_HEIGHT - LANE_HEIGHT / 2 }),
-    s("text", { class: "tick", x: 4, y: TREE_TOP + lane.row * LANE_HEIGHT + 4 }, `island ${lane.island}`)]));
+    s("line", { class: "lane-line", x1: 0, x2: left + layout.columns * step + 60, y1: TREE_TOP + lane.row * laneHeight - laneHeight / 2, y2: TREE_TOP + lane.row * laneHeight - laneHeight / 2 }),
+    s("text", { class: "tick", x: 4, y: TREE_TOP + lane.row * laneHeight + 4 }, `island ${lane.island}`)]));
   const edges = layout.edges.map((edge) => {
     const [from, to] = [at.get(edge.from), at.get(edge.to)];
     const bend = Math.min(step, Math.max(18, (to.x - from.x) / 2));
@@ -36,7 +36,7 @@ function drawTree(run, unfolded, width, context, again) {
     const fold = layout.folds.get(node.n);
     return [shape, fold ? stub(run, node, fold, x, y, step, () => again(node.n)) : null];
   });
-  const [w, height] = [left + Math.max(0, layout.columns - 1) * step + 125, TREE_TOP + layout.rows * LANE_HEIGHT + 6];
+  const [w, height] = [left + Math.max(0, layout.columns - 1) * step + beyond, TREE_TOP + layout.rows * laneHeight + 6];
   return { svg: s("svg", { class: "tree", width: w, height, viewBox: `0 0 ${w} ${height}` }, lanes, edges, nodes), layout };
 }
 
@@ -79,10 +79,10 @@ export async function treeView(context) {
     put(stage, svg);
     const proposals = run.gens.parents.filter((parents) => parents.length).length;
     const unseen = run.gens.n.length - layout.nodes.length;
-    put(told, `${proposals - unseen} of ${plural(proposals, "proposal", "proposals")} in sight; ${unseen} that led to no new best ${unseen === 1 ? "is" : "are"} folded. `, unseen ? "A number with + counts those folded there; a click unfolds the best twelve of them. " : null, "Dashed: what a crossover took from. ", unfolded.length ? fold : null);
+    put(told, unseen ? `${plural(unseen, "proposal", "proposals")} of ${proposals} led to no new best and ${unseen === 1 ? "is" : "are"} folded (+12 = 12 proposals; click to show the best twelve). ` : `${plural(proposals, "proposal", "proposals")}. `, "Dashed: crossover donor. ", unfolded.length ? fold : null);
     return undefined;
   }
-  const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet beside" }, "  time runs to the right; the straight line above leads to the best")), told, stage);
+  const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet beside" }, "  time runs to the right; the thick line leads to the best")), told, stage);
   requestAnimationFrame(() => {
     draw();
     stage.scrollLeft = 0;
