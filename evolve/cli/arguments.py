@@ -209,6 +209,7 @@ def _insights(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at", type=int, metavar="N", help="the report in force when there were N programs (default: now)"
     )
+    parser.add_argument("--all", action="store_true", help="the whole report, with each program's summary")
     _json(parser, "its parts, and which prompts they went into, as JSON")
 
 

@@ -1,41 +1,61 @@
-"""`evolve insights`: what a run has learnt, as its meta document says it."""
+"""`evolve insights`: what a run has learnt, in short or as its insights report says it."""
 
 import argparse
+import shutil
+from collections.abc import Iterable, Iterator
+from typing import Final
 
+from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
-from evolve.archive.reports import markdown
+from evolve.archive.reports import InsightsReport, markdown, shown
 from evolve.cli import output
 from evolve.errors import InputError
+from evolve.invocation import command
 from evolve.review import meta_documents
+from evolve.review.generation_view import GenerationView
 from evolve.review.generations import all_generations
 from evolve.review.runs import resolve_run
+from evolve.review.scores import change_text
 from evolve.review.table import Tone
 from evolve.review.uplift import uplift_of
 from evolve.trust import stored_config
 
+_GAINS, _POINTS, _FAILURES, _NEXT = 2, 2, 2, 3
+"""Lines under each heading of the short form: with headings and all else they are 15."""
+_WIDE: Final = 160
+"""Characters of a line where there is no terminal."""
+
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show, and end with 0, also when there is no document yet."""
+    """Show, and end with 0, also when there is no report yet."""
     if arguments.at is not None and arguments.at < 0:
         raise InputError(f"--at {arguments.at}: must be a number of programs, 0 or more")
     folder = resolve_run(arguments.run_name)
     with RunReader.open(folder) as archive:
-        _show(archive, folder.resolve().name, at=arguments.at, as_json=arguments.json)
+        _show(archive, folder.resolve().name, arguments)
     return 0
 
 
-def _show(archive: RunReader, name: str, *, at: int | None, as_json: bool) -> None:
-    meta = archive.meta
+def _show(archive: RunReader, name: str, arguments: argparse.Namespace) -> None:
+    meta, at, views = archive.meta, arguments.at, all_generations(archive)
     number = meta_documents.document_at(meta, at)
     effects = meta_documents.Effects(archive)
-    helped = uplift_of(archive, all_generations(archive))
+    helped = uplift_of(archive, views)
     every = stored_config(archive).meta_every
-    if as_json:
+    if arguments.json:
         record = meta_documents.insights_json(meta, number, effects, next_at=meta.begun + every)
         output.print_json({"run": name} | record | {"uplift": None if helped is None else helped.to_json()})
         return
     if number is None:
         output.note(f"{name}: {meta_documents.absence(meta, programs=len(archive.programs), every=every, at=at)}")
+    elif not arguments.all:
+        heading = f"{name}: the insights report after {number} programs, in short"
+        output.say(heading, Tone.STRONG)
+        known = {program.generation for program in archive.programs[:number]}
+        for line in _in_short(meta.reports[number], [view for view in views if view.generation in known]):
+            output.say(line, Tone.PLAIN if line.startswith(" ") else Tone.STRONG, whole=True)
+        words = ("insights", archive.folder, "--all", *(() if at is None else ("--at", str(at))))
+        output.print_commands([(command(*words), "the whole report")])
     else:
         report = meta.reports[number]
         output.print_markdown(markdown(report))
@@ -49,3 +69,31 @@ def _show(archive: RunReader, name: str, *, at: int | None, as_json: bool) -> No
         output.note(f"Guidance: {helped.told}")
     for failure in meta_documents.failures(meta):
         output.note(failure, Tone.BAD)
+
+
+def _in_short(report: InsightsReport, views: Iterable[GenerationView]) -> Iterator[str]:
+    """What helped (the largest gains in their authors' words, and what the report says), what did not, what is next."""
+    helped, failed, *_ = report.scratchpad.sections
+    gained = sorted((view for view in views if (view.value_change or 0) > 0), key=lambda one: -(one.value_change or 0))
+    gains = [f"generation {one.generation}, {_change(one)}: {one.why}" for one in gained[:_GAINS]]
+    if report.warning:
+        yield f"  {_line(report.warning)}"
+    for heading, lines in (
+        ("What helped", [*gains, *(shown(point.text) for point in helped[:_POINTS])]),
+        ("What did not help", [shown(point.text) for point in failed[:_FAILURES]]),
+        ("What is next", [shown(each.whole) for each in report.recommendations[:_NEXT]]),
+    ):
+        yield heading
+        yield from (f"  {_line(line)}" for line in lines or ["nothing yet"])
+
+
+def _change(view: GenerationView) -> str:
+    assert view.program is not None
+    return change_text(view.program, view.credit.base)
+
+
+def _line(text: str) -> str:
+    """A text on one line of the terminal, without the signs of Markdown."""
+    line = one_line(text.replace("**", "").replace("`", ""), 1000)
+    wide = shutil.get_terminal_size((_WIDE, 0)).columns - 2
+    return line if len(line) <= wide else f"{line[: wide - 1]}…"

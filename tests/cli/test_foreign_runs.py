@@ -168,6 +168,7 @@ COMMANDS = [
     ["diff", "lesson", "1", "3"],
     ["lineage", "lesson", "best"],
     ["insights", "lesson"],
+    ["insights", "lesson", "--all"],
     ["export", "lesson", "best", "-o", "out.py"],
 ]
 

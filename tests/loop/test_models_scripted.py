@@ -170,8 +170,21 @@ def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> N
     assert 21 in guided
     assert before["recommendations"][0]["text"].startswith("**Idea A of round two**")
     assert before["corrections"]
-    assert evolve(thirty, "insights", "r", "--at", "14").stdout == (thirty / "runs/r/meta/meta_14.md").read_text()
+    whole = evolve(thirty, "insights", "r", "--at", "14", "--all").stdout
+    assert whole == (thirty / "runs/r/meta/meta_14.md").read_text()
     assert "the first came after 7" in evolve(thirty, "insights", "r", "--at", "6").stderr
+
+
+def test_insights_in_short_are_15_lines_and_name_the_way_to_the_whole_report(thirty: Path) -> None:
+    said = evolve(thirty, "insights", "r", "--at", "14")
+    lines = said.stdout.splitlines()
+    assert len(lines) + len(said.stderr.splitlines()) <= 15
+    assert lines[0] == "r: the insights report after 14 programs, in short"
+    headings = [line for line in lines[1:] if not line.startswith(" ")]
+    assert headings == ["What helped", "What did not help", "What is next"]
+    assert re.fullmatch(r"  generation \d+, [\d.]+ better: .+", lines[lines.index("What helped") + 1])
+    assert lines[lines.index("What is next") + 1].startswith("  Idea A of round two")
+    assert "--all --at 14" in lines[-1]
 
 
 def test_show_tells_every_attempt_and_every_call(thirty: Path) -> None:

@@ -49,8 +49,8 @@ def growing(tmp_path: Path, recorded_runs, make_evaluation) -> Iterator[Any]:
 
 
 def _shown(looked: Looked, ended: bool) -> str:
-    """All text of a page but for how long ago a run began. While it goes on its clock and the scales of its curve are not part of it: those of a
-    page that was opened before leave less room."""
+    """All text of a page but for how long ago a run began. While it goes on its clock and the scales of its curve are
+    not part of it: those of a page that was opened before leave less room."""
     return str(looked.page.evaluate(_TEXT, ".ago" if ended else ".ago, .clock, .curve .tick, .curve .reference"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.view.looking import Looked, reported
 
-REFUSAL = "line 4 of the SEARCH lines differs\n--- the SEARCH lines\n+++ the program, lines 5-7\n-    NOISE = 1.76\n+    NOISE = 2"
+REFUSAL = "line 4 of the SEARCH lines differs\n--- the SEARCH lines\n+++ the program\n-    NOISE = 1.76\n+    NOISE = 2"
 
 
 @pytest.fixture
