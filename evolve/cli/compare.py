@@ -63,7 +63,10 @@ def _print_judge(together: Row) -> None:
         output.say(together["alike"])
     else:
         output.print_table(_differences_table(together))
-    for table in (_runs_table(together), _budgets_table(together)):
+    tables = [_runs_table(together)]
+    if together["groups"][1:] or together["groups"][0]["runs"][1:]:
+        tables.append(_budgets_table(together))
+    for table in tables:
         output.say()
         output.print_table(table)
     if together["sentences"]:
@@ -105,7 +108,7 @@ def _runs_table(together: Row) -> Table:
     table.column("best", _best, number=True)
     table.column("held-out", lambda run: value_text(run["held_out"]), number=True, fit=Fit.SPARE)
     table.column("gen", partial(_known, "generation"), number=True, fit=Fit.SPARE)
-    table.column("attempts", lambda run: f"{run['attempts']:.0f}", number=True)
+    table.column("proposals", lambda run: f"{run['attempts']:.0f}", number=True)
     table.column("USD", _usd, number=True, fit=Fit.SPARE)
     table.column("time", lambda run: duration_text(run["seconds"]), number=True, fit=Fit.SPARE)
     return table.table()

@@ -27,13 +27,15 @@ def common_budget(runs: Sequence[ComparedRun], axis: str) -> float:
 
 def cuts(together: JudgedTogether) -> list[dict[str, Any]]:
     """The groups at equal budgets: for each axis a quarter, a half and all of what every run got to (see
-    `common_budget`). No dollars where a price is not known, and no axis along which a run did not move. `label`: the
-    budget in words."""
+    `common_budget`). No dollars where a price is not known, no time below a minute, which says more of the machine than
+    of the search, and no axis along which a run did not move. `label`: the budget in words."""
     found = []
     for axis in AXES:
         if axis == "usd" and not all(run.priced for run in together.runs):
             continue
         common = common_budget(together.runs, axis)
+        if axis == "seconds" and common < _MINUTE:
+            continue
         budgets = (common * share for share in _SHARES)
         whole = (float(int(budget)) if axis in ("attempts", "tokens") else budget for budget in budgets)
         for budget in dict.fromkeys(budget for budget in whole if budget > 0):
@@ -48,7 +50,8 @@ def _budget(axis: str, budget: float) -> str:
         return f"{budget:.4f} USD"
     if axis == "seconds":
         return (f"{budget:.1f} s" if budget < _MINUTE else duration_text(budget)) + " of work"
-    return f"{budget:,.0f} {axis.removesuffix('s') if budget == 1 else axis}"
+    unit = {"attempts": "proposals"}.get(axis, axis)
+    return f"{budget:,.0f} {unit.removesuffix('s') if budget == 1 else unit}"
 
 
 def finals(together: JudgedTogether) -> dict[str, Any]:
@@ -103,9 +106,11 @@ def _pair(
     lacking = len(known[0]) < len(ours) or len(known[1]) < len(theirs)
     found = None if lacking else statistics.compare(*known, sign=sign)
     if found is None:
-        told = f"{first} has {len(ours)} and {second} {len(theirs)}: a test takes {LEAST} of each."
-        if lacking:
-            told = f"{first} and {second}: a run has no correct program by then, so there is no test."
+        told = f"{first} and {second}: a run has no correct program by then, so there is no test."
+        if not lacking:
+            counts = statistics.pair_counts(*known, sign=sign)
+            why = f"a test takes {LEAST} runs of each ({first}: {len(ours)}, {second}: {len(theirs)})"
+            told = f"{_ahead(first, second, *counts)}; not settled: {why}."
         return {"first": first, "second": second, "test": None, "sentence": told}
     counts = {name: getattr(found, name) for name in ("better", "equal", "worse", "pairs")}
     method = "exact" if found.exact else "approximate"
@@ -116,13 +121,20 @@ def _pair(
 
 def pair_sentence(first: str, second: str, found: PairedCounts) -> str:
     """`B is better than A in 83 of 100 pairs; exact test p = 0.011: settled.`"""
-    ahead = found.better >= found.worse
-    who, than, wins = (second, first, found.better) if ahead else (first, second, found.worse)
-    equal = f", equal in {found.equal}" if found.equal else ""
     end = "settled" if found.settled else "not settled"
-    counts = f"{wins} of {found.pairs} pairs{equal}"
     test = f"{'exact' if found.exact else 'approximate'} test"
-    return f"{who} is better than {than} in {counts}; {test} p = {float(found.p):.2g}: {end}."
+    ahead = _ahead(first, second, found.better, found.equal, found.worse)
+    return f"{ahead}; {test} p = {float(found.p):.2g}: {end}."
+
+
+def _ahead(first: str, second: str, better: int, equal: int, worse: int) -> str:
+    """Which of two is ahead, and in how many pairs."""
+    who, than, wins = (second, first, better) if better >= worse else (first, second, worse)
+    pairs = f"{better + equal + worse} {'pair' if better + equal + worse == 1 else 'pairs'}"
+    if not wins:
+        return f"{first} and {second} are equal in {equal} of {pairs}"
+    ties = f", equal in {equal}" if equal else ""
+    return f"{who} is better than {than} in {wins} of {pairs}{ties}"
 
 
 def bands(together: JudgedTogether) -> list[dict[str, Any]]:
@@ -167,10 +179,10 @@ def _program_name(label: str, run: ComparedRun) -> str:
 
 def comparison_json(judged: Sequence[JudgedTogether]) -> dict[str, Any]:
     """All of it, for `evolve compare --json` and the page."""
-    return {"apart": told_apart(judged), "judges": [_judge_json(together) for together in judged]}
+    return {"apart": told_apart(judged), "judges": [_judge_json(together, judged) for together in judged]}
 
 
-def _judge_json(together: JudgedTogether) -> dict[str, Any]:
+def _judge_json(together: JudgedTogether, judged: Sequence[JudgedTogether]) -> dict[str, Any]:
     groups = [{"label": group.label, "runs": [run.to_json() for run in group.runs]} for group in together.groups]
     found, end = cuts(together), finals(together)
     return {
@@ -178,7 +190,7 @@ def _judge_json(together: JudgedTogether) -> dict[str, Any]:
         "objective": together.objective.to_json(),
         "bound": next((run.bound for run in together.runs if run.bound is not None), None),
         "remarks": remarks(together),
-        "alike": alike(together),
+        "alike": alike(together, judged),
         "differences": differences(together.groups),
         "groups": groups,
         "sentences": sentences(found, end),

@@ -219,18 +219,23 @@ def told_apart(judged: Sequence[JudgedTogether]) -> str | None:
     """Why not all runs are compared with each other; None where they are."""
     if len(judged) == 1:
         return None
-    differing = [key for key in judged[0].judge if len({one.judge[key] for one in judged}) > 1]
-    what = ", ".join(key.replace("_", " ") for key in differing)
+    what = _differing(judged)
     return f"These runs were not scored alike ({what}): their values are never averaged, and stand apart below."
 
 
-def alike(together: JudgedTogether) -> str | None:
-    """What runs of one configuration differ in, in a sentence; None where there are several configurations."""
+def _differing(judged: Sequence[JudgedTogether]) -> str:
+    """What of the judges is not the same for all runs."""
+    return ", ".join(key.replace("_", " ") for key in judged[0].judge if len({one.judge[key] for one in judged}) > 1)
+
+
+def alike(together: JudgedTogether, judged: Sequence[JudgedTogether]) -> str | None:
+    """What runs of one configuration differ in, in a sentence; None where there are several configurations. `judged`:
+    all that were named."""
     seeds = {run.seed for run in together.runs}
     if len(together.groups) > 1:
         return None
     if len(together.runs) == 1:
-        return "One run: there is nothing to compare it with."
+        return f"Not compared: the other runs have another {_differing(judged)}."
     if len(seeds) == 1:
         return "One configuration and one seed: these runs differ in nothing that was set."
     return "One configuration: these runs differ in their seeds alone."

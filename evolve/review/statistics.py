@@ -98,13 +98,18 @@ def compare(first: Sequence[float], second: Sequence[float], *, sign: int) -> Pa
     ours, theirs = _sorted(first), _sorted(second)
     if min(len(ours), len(theirs)) < LEAST:
         return None
-    better = sum(sign * b > sign * a for a in ours for b in theirs)
-    equal = sum(a == b for a in ours for b in theirs)
-    worse = len(ours) * len(theirs) - better - equal
+    better, equal, worse = pair_counts(ours, theirs, sign=sign)
     exact = len(ours) * len(theirs) <= MOST_EXACT
     few, many = sorted((ours, theirs), key=len)
     p = as_uneven(many, few, abs(better - worse)) if exact else approximation(ours, theirs, abs(better - worse))
     return PairedCounts(better=better, equal=equal, worse=worse, p=p, exact=exact)
+
+
+def pair_counts(first: Sequence[float], second: Sequence[float], *, sign: int) -> tuple[int, int, int]:
+    """In how many pairs a value of the second is better than one of the first, equal to it, and worse."""
+    better = sum(sign * b > sign * a for a in first for b in second)
+    equal = sum(a == b for a in first for b in second)
+    return better, equal, len(first) * len(second) - better - equal
 
 
 def approximation(first: Sequence[float], second: Sequence[float], excess: int) -> Fraction:

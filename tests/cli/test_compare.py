@@ -92,14 +92,14 @@ def test_runs_of_one_name_in_two_folders_are_two_runs(make_run, evolve, evolve_j
     assert "a and a are one run" in evolve("compare", "a", "./runs/../runs/a", code=2)
 
 
-def test_one_attempt_is_told_as_one(make_run, evolve, evolve_json):
+def test_one_proposal_is_told_as_one(make_run, evolve, evolve_json):
     for name, elites in (("few", 40), ("many", 80)):
         make_run(name, config=f"task: placement\nsearch: {{elites: {elites}}}\n")
     said = evolve("compare", "few", "many")
-    assert "1 attempt " in said
-    assert "1 attempts" not in said
+    assert "1 proposal " in said
+    assert "1 proposals" not in said
     (judge,) = evolve_json("compare", "few", "many")["judges"]
-    assert judge["cuts"][0]["label"] == "1 attempt"
+    assert judge["cuts"][0]["label"] == "1 proposal"
     assert judge["finals"]["label"] == "at the end"
 
 

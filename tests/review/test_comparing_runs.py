@@ -105,7 +105,9 @@ def test_with_fewer_there_are_only_the_values():
         "label": "A", "values": [1.0, 2.0, 3.0], "median": 2.0, "interval": None, "best": 3.0
     }  # fmt: skip
     assert found["pairs"][0]["test"] is None
-    assert found["pairs"][0]["sentence"] == "A has 3 and B 5: a test takes 5 of each."
+    assert found["pairs"][0]["sentence"] == (
+        "B is better than A in 15 of 15 pairs; not settled: a test takes 5 runs of each (A: 3, B: 5)."
+    )
     assert {band["label"] for band in bands(together)} == {"B"}
 
 
@@ -134,14 +136,14 @@ def test_each_test_says_at_which_budget_it_is():
     runs += [run(f"b{n}", [0.0, 1.0, 1.0, 1.0, 4.0, 4.0, 9.0], seed=n, elites=9) for n in range(5)]
     (judge,) = comparison_json(grouped(runs))["judges"]
     settled = "in 25 of 25 pairs; exact test p = 0.0079: settled."
-    largest = ["4 attempts", "8.0000 USD", "400 tokens", "4:00 of work"]
+    largest = ["4 proposals", "8.0000 USD", "400 tokens", "4:00 of work"]
     assert judge["sentences"] == [
         *(f"{budget}: A is better than B {settled}" for budget in largest), f"at the end: B is better than A {settled}"
     ]  # fmt: skip
-    smaller = ["1 attempt", "2 attempts", "2.0000 USD", "4.0000 USD", "100 tokens", "200 tokens"]
+    smaller = ["1 proposal", "2 proposals", "2.0000 USD", "4.0000 USD", "100 tokens", "200 tokens"]
     smaller += ["1:00 of work", "2:00 of work"]
     assert judge["smaller_sentences"] == [f"{budget}: A is better than B {settled}" for budget in smaller]
-    assert [cut["label"] for cut in judge["cuts"]][:3] == ["1 attempt", "2 attempts", "4 attempts"]
+    assert [cut["label"] for cut in judge["cuts"]][:3] == ["1 proposal", "2 proposals", "4 proposals"]
 
 
 def test_a_run_at_its_ceiling_shortens_no_budget_and_its_value_is_carried_on():
@@ -221,12 +223,12 @@ def test_one_result_that_is_counted_twice_is_told_and_what_runs_differ_in():
     (together,) = grouped([run("a", [1.0]), run("b", [1.0])])
     said = "A counts one result several times: of seed 0, which ended with equal bests."
     assert remarks(together) == [said]
-    assert alike(together) == "One configuration and one seed: these runs differ in nothing that was set."
+    assert alike(together, [together]) == "One configuration and one seed: these runs differ in nothing that was set."
     (together,) = grouped([run("a", [1.0]), run("b", [2.0])])
     assert remarks(together) == [], "where chance is in it, each run is a result"
     (together,) = grouped([run("a", [1.0], seed=0), run("b", [1.0], seed=1)])
     assert remarks(together) == []
-    assert alike(together) == "One configuration: these runs differ in their seeds alone."
+    assert alike(together, [together]) == "One configuration: these runs differ in their seeds alone."
 
 
 def test_one_run_does_not_count_twice():
@@ -241,3 +243,10 @@ def test_the_final_programs_are_told_apart_line_by_line():
     (diff,) = comparison_json([together])["judges"][0]["diffs"]
     assert "-x = 1\n+x = 2\n" in diff["diff"]
     assert diff["names"] == ["A: a, generation 0 (1.000000)", "B: b, generation 0 (2.000000)"]
+
+
+def test_a_run_that_no_other_was_scored_like_says_what_the_others_have_another_of():
+    judged = grouped([run("a", [1.0]), run("b", [2.0], judge={"suite": "another"})])
+    assert [one["alike"] for one in comparison_json(judged)["judges"]] == [
+        "Not compared: the other runs have another suite."
+    ] * 2

@@ -133,7 +133,7 @@ function judgedPart(judged, alone, curves) {
     alone ? null : h("h2", { class: "judge" }, judge),
     (judged.remarks || []).map((remark) => h("p", { class: "bad" }, `⚠ ${remark}`)),
     section("What differs", judge, judged.alike ? h("p", null, judged.alike) : plainTable(heads, rows, "The configurations are equal.")),
-    curves, budgetsPart(judged), runsPart(judged),
+    curves, judged.groups.length > 1 || judged.groups[0].runs.length > 1 ? budgetsPart(judged) : null, runsPart(judged),
     (judged.diffs || []).map((each) => section("The best programs", `${each.names[0]} against ${each.names[1]}`, each.diff ? h("details", { class: "folded" }, h("summary", null, "their diff"), unifiedBlock(each.diff)) : h("p", null, "They are equal."))),
   ];
 }
