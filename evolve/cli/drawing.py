@@ -14,6 +14,7 @@ STYLES = {Tone.PLAIN: "", Tone.STRONG: "bold", Tone.QUIET: "dim", Tone.GOOD: "gr
 CELL_LIMIT = 120
 FIELD_LIMIT = 4000
 _ELASTIC_WIDTH = 16  # columns that give way keep at least this, before spare ones are left out
+_FOLD_WIDTH = 32  # a run's usual name fits
 _GAP = 2  # blanks between two columns
 
 Fields = Iterable[tuple[str, Cell | str]]
@@ -86,10 +87,10 @@ def fitted_widths(columns: Sequence[Column], widths: Sequence[int], available: i
     """Which columns to draw, and how wide, so that the table takes at most `available` if that can be.
 
     As many spare columns as there is no room for are left out, from the right; then the elastic ones share what
-    the others leave, the narrow ones first, each having at least `_ELASTIC_WIDTH` if it wants as much.
+    the others leave, the narrow ones first, each having at least `_ELASTIC_WIDTH` or `_FOLD_WIDTH` if it wants as much.
     """
     fitted = {
-        index: min(_ELASTIC_WIDTH, width) if columns[index].fit in (Fit.CUT, Fit.FOLD) else width
+        index: min({Fit.CUT: _ELASTIC_WIDTH, Fit.FOLD: _FOLD_WIDTH}.get(columns[index].fit, width), width)
         for index, width in enumerate(widths)
     }
     for index in reversed(range(len(columns))):

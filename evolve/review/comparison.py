@@ -108,9 +108,9 @@ def _pair(
     if found is None:
         told = f"{first} and {second}: a run has no correct program by then, so there is no test."
         if not lacking:
-            ahead = statistics.pair_counts(*known, sign=sign)
+            ahead = _ahead(first, second, *statistics.pair_counts(*known, sign=sign))
             why = f"a test takes {LEAST} runs of each ({first}: {len(ours)}, {second}: {len(theirs)})"
-            told = f"{_ahead(first, second, *ahead)}; not settled: {why}."
+            told = f"{ahead}; not settled: {why}."
         return {"first": first, "second": second, "test": None, "sentence": told}
     counts = {name: getattr(found, name) for name in ("better", "equal", "worse", "pairs")}
     method = "exact" if found.exact else "approximate"

@@ -219,13 +219,13 @@ def told_apart(judged: Sequence[JudgedTogether]) -> str | None:
     """Why not all runs are compared with each other; None where they are."""
     if len(judged) == 1:
         return None
-    what = _differing(judged)
+    what = ", ".join(_differing(judged))
     return f"These runs were not scored alike ({what}): their values are never averaged, and stand apart below."
 
 
-def _differing(judged: Sequence[JudgedTogether]) -> str:
-    """What of the judges is not the same for all runs."""
-    return ", ".join(key.replace("_", " ") for key in judged[0].judge if len({one.judge[key] for one in judged}) > 1)
+def _differing(judged: Sequence[JudgedTogether]) -> list[str]:
+    """What of the judges is not the same for all runs, what decides the rest first."""
+    return [key.replace("_", " ") for key in judged[0].judge if len({one.judge[key] for one in judged}) > 1]
 
 
 def alike(together: JudgedTogether, judged: Sequence[JudgedTogether]) -> str | None:
@@ -235,7 +235,7 @@ def alike(together: JudgedTogether, judged: Sequence[JudgedTogether]) -> str | N
     if len(together.groups) > 1:
         return None
     if len(together.runs) == 1:
-        return f"Not compared: the other runs have another {_differing(judged)}."
+        return f"Not compared: the other runs have another {_differing(judged)[0]}."
     if len(seeds) == 1:
         return "One configuration and one seed: these runs differ in nothing that was set."
     return "One configuration: these runs differ in their seeds alone."

@@ -54,7 +54,7 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
         ("by", author(program) if program.parents else "the task"),
         ("parents", _named(archive, program.parents)),
         ("inspired by", _named(archive, program.inspirations)),
-        ("reason", program.origin.description if program.parents else None),
+        ("description", program.origin.description if program.parents else None),
         ("attempts", _attempts(calls) if len(calls) > 1 or any(sent for _, sent in calls) else None),
         *_asking_fields(view),
         ("recorded", time_text(view.t)),
@@ -126,7 +126,7 @@ def title(view: GenerationView) -> str:
 
 def attempt_line(attempt: AttemptRecord) -> str:
     """An attempt in one sentence."""
-    line = f"attempt {attempt.attempt}: {attempt.status.value}"
+    line = f"attempt {attempt.attempt + 1}: {attempt.status.value}"
     if attempt.reason is not None:
         line += f" ({attempt.reason})"
     if attempt.usage:

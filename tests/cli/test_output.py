@@ -54,9 +54,9 @@ def test_narrow_terminals_lose_spare_columns_first_then_width(available):
     fitted = drawing.fitted_widths(columns, (60, 8, 8, 40), available)
     assert {0, 1, 3} <= set(fitted)
     assert fitted[1] == 8
-    assert fitted[0] >= 16
+    assert fitted[0] >= 32
     assert fitted[3] >= 16
-    assert (2 in fitted) == (available >= 60)
+    assert (2 in fitted) == (available >= 80)
     if available >= 60:
         assert sum(fitted.values()) + 2 * (len(fitted) - 1) <= available
 

@@ -26,8 +26,8 @@ def test_a_quarantined_program_shows_the_reason(family, evolve):
 
 def test_a_second_attempt_is_told_with_the_first(family, evolve, evolve_json):
     text = evolve("show", "family", "best")
-    assert "attempt 0: refused (no_patch)" in text
-    assert "attempt 1: evaluated" in text
+    assert "attempt 1: refused (no_patch)" in text
+    assert "attempt 2: evaluated" in text
     attempts = evolve_json("show", "family", "best")["attempts"]
     assert [a["status"] for a in attempts] == ["refused", "evaluated"]
     assert attempts[0]["message"] == "There is no patch in this answer."

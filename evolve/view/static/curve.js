@@ -2,7 +2,7 @@ import { button, h, put, s } from "./dom.js";
 import { MEASURES, linear, logTicks, logarithmic, stairs, ticksOf, xAxis, xTicks, yAxis } from "./axes.js";
 import { LANES, countsOf, curveModel, gapRange, measuresOf, valueRange } from "./curve_model.js";
 import { decimalsFor, fixed, small, valueText } from "./numbers.js";
-import { MARKS, behind, brief, changeOf, markOf, maximises, targetWord, than } from "./texts.js";
+import { MARKS, behind, brief, changeOf, markOf, maximises, signOf, targetWord, than } from "./texts.js";
 import { genOf } from "./follow.js";
 
 // The curve of a run: every proposal is a mark, what failed stands on a strip below, and a new point is added without drawing the others again.
@@ -110,7 +110,7 @@ export function curve(run, chosen, onChoose, onOpen) {
     return s("g", null, parts);
   }
 
-  const laneText = (lane, number) => `${lane === "open" ? "under way" : lane === "quarantined" ? "quarant." : lane === "unanswered" ? "no answer" : MARKS[lane].word} ${number}`;
+  const laneText = (lane, number) => `${lane === "open" ? signOf(lane, run).word : lane === "quarantined" ? "quarant." : lane === "unanswered" ? "no answer" : MARKS[lane].word} ${number}`;
 
   // Ceiling, initial and baselines: thin lines with their names at the end where the curve is not, moved apart where they would lie on each other;
   // those that the scale does not reach are named below the picture.
@@ -293,7 +293,7 @@ function tipOf(run, n) {
   const { target } = run;
   const line = (...parts) => h("div", null, ...parts);
   return [
-    line(h("b", null, `generation ${n}`), "  ", markOf(gen.mark), gen.stale ? "  (scored by an earlier judge)" : null),
+    line(h("b", null, `generation ${n}`), "  ", markOf(gen.mark, run), gen.stale ? "  (scored by an earlier judge)" : null),
     gen.value === null ? null : line(h("b", { class: "number" }, valueText(gen.value)), "  ", gen.change === null ? null : [changeOf(run, gen.change, gen.medians), gen.base === gen.parents[0] ? null : ` ${than(gen.change)} generation ${gen.base}`], target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.name}`) : null),
     gen.held_out === null ? null : line(h("span", { class: "quiet" }, "held-out "), valueText(gen.held_out)),
     gen.overfitted ? line(h("span", { class: "bad" }, `⚠ overfitted: ${brief(gen.overfitted, 160)}`)) : null,

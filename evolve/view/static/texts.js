@@ -14,8 +14,16 @@ export const MARKS = {
   open: { sign: "…", word: "under way" },
 };
 
-export function markOf(mark) {
-  const known = MARKS[mark] || { sign: "?", word: String(mark) };
+const UNENDED = { sign: "…", word: "not ended" };
+
+// The sign and word of a mark; of a `run` that was stopped nothing is under way.
+export function signOf(mark, run) {
+  if (mark === "open" && run && !run.state.running) return UNENDED;
+  return MARKS[mark] || { sign: "?", word: String(mark) };
+}
+
+export function markOf(mark, run) {
+  const known = signOf(mark, run);
   return h("span", { class: `mark mark-${MARKS[mark] ? mark : "open"}` }, h("span", { class: "sign" }, known.sign), " ", known.word);
 }
 

@@ -1,7 +1,7 @@
 import { address, h, link } from "./dom.js";
 import { count, decimalsFor, dollars, duration, fixed, valueText } from "./numbers.js";
 import { runHead } from "./parts.js";
-import { MARKS, brief, changeOf, markOf, worded } from "./texts.js";
+import { brief, changeOf, markOf, signOf, worded } from "./texts.js";
 import { table } from "./table.js";
 
 // Every generation in one table.
@@ -21,7 +21,7 @@ function columnsOf(run) {
   const time = (at) => (gens.t[at] === null ? null : gens.t[at] - run.began);
   return [
     { key: "n", title: "gen", width: 56, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
-    { key: "mark", title: "outcome", width: 108, value: (at) => (MARKS[gens.mark[at]] || { word: gens.mark[at] }).word, show: (at) => markOf(gens.mark[at]) },
+    { key: "mark", title: "outcome", width: 108, value: (at) => signOf(gens.mark[at], run).word, show: (at) => markOf(gens.mark[at], run) },
     { key: "value", title: "value", hint: run.objective.metric, width: 96, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
     { key: "change", title: "change", width: 108, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => `${gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `than generation ${gens.base[at]} `}${gens.medians[at] ? "by medians" : ""}`, text: (at) => worded(run, gens.change[at]), hint: "against its parent, of a crossover against the best program that it saw" },
     ...(held ? [{ key: "held", title: "held-out", width: 82, number: true, value: column("held_out"), show: (at) => valueText(gens.held_out[at]) }] : []),

@@ -9,7 +9,7 @@ import { brief, changeOf, genLink, markOf, textBlock } from "./texts.js";
 function outcomesOf(run, recommendation) {
   const given = recommendation.given_to || [];
   if (!given.length) return h("p", { class: "quiet" }, "Given to no generation.");
-  const rows = (recommendation.outcomes || []).map((outcome) => h("li", null, genLink(run, outcome.generation), " ", markOf(outcome.mark), " ", outcome.change === null ? null : changeOf(run, outcome.change), outcome.followed ? h("span", { class: "quiet" }, ` followed: ${outcome.followed}`) : null));
+  const rows = (recommendation.outcomes || []).map((outcome) => h("li", null, genLink(run, outcome.generation), " ", markOf(outcome.mark, run), " ", outcome.change === null ? null : changeOf(run, outcome.change), outcome.followed ? h("span", { class: "quiet" }, ` followed: ${outcome.followed}`) : null));
   return h("div", null, h("p", { class: "quiet" }, recommendation.told), h("ul", { class: "outcomes" }, rows.slice(0, 60)));
 }
 

@@ -27,7 +27,7 @@ function programHead(run, gen, doc) {
   const parents = gen.parents.map((n) => [genLink(run, n), " "]);
   const children = doc.children || [];
   return [
-    h("div", { class: "program-head" }, h("h2", null, `Generation ${gen.n}`), markOf(gen.mark), gen.name ? h("span", { class: "code-name" }, brief(gen.name, 120)) : null,
+    h("div", { class: "program-head" }, h("h2", null, `Generation ${gen.n}`), markOf(gen.mark, run), gen.name ? h("span", { class: "code-name" }, brief(gen.name, 120)) : null,
       h("span", { class: "near" }, near(at - 1, "← previous"), "  ", near(at + 1, "next →"))),
     gen.value === null ? null : h("p", { class: "value-line" }, valueLine(run, gen), gen.excluded ? h("span", { class: "bad" }, "  excluded by a person") : null, gen.overfitted ? h("span", { class: "bad" }, `  ⚠ overfitted: ${brief(gen.overfitted, 300)}`) : null),
     gen.reason ? h("p", { class: "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${MARKS[gen.mark].word}: ${brief(gen.reason, 300)}`) : null,

@@ -2,7 +2,7 @@ import { address, button, h, put, s } from "./dom.js";
 import { genOf } from "./follow.js";
 import { plural, valueText } from "./numbers.js";
 import { runHead } from "./parts.js";
-import { MARKS, brief, worded } from "./texts.js";
+import { brief, signOf, worded } from "./texts.js";
 import { treeLayout } from "./tree_layout.js";
 
 // The lineage of everything. The line to the best is straight; what hangs off it and led nowhere is folded to a count.
@@ -31,7 +31,7 @@ function drawTree(run, unfolded, width, context, again) {
     const { x, y } = at.get(node.n);
     const mark = run.gens.mark[node.at];
     const shape = s("a", { href: address(["run", run.name, "program", node.n]), class: "tree-node" }, s("title", null, titleOf(run, node.n)),
-      mark === "best" || mark === "correct" ? s("circle", { class: `node node-${node.onPath ? "path" : mark}`, cx: x, cy: y, r: mark === "best" ? 6 : 4.5 }) : s("text", { class: `node-sign mark-${mark}`, x, y: y + 5, "text-anchor": "middle" }, (MARKS[mark] || { sign: "?" }).sign),
+      mark === "best" || mark === "correct" ? s("circle", { class: `node node-${node.onPath ? "path" : mark}`, cx: x, cy: y, r: mark === "best" ? 6 : 4.5 }) : s("text", { class: `node-sign mark-${mark}`, x, y: y + 5, "text-anchor": "middle" }, signOf(mark, run).sign),
       s("text", { class: node.onPath ? "node-n on-path" : "node-n", x, y: y - 11, "text-anchor": "middle" }, String(node.n)));
     const fold = layout.folds.get(node.n);
     return [shape, fold ? stub(run, node, fold, x, y, step, () => again(node.n)) : null];
@@ -43,7 +43,7 @@ function drawTree(run, unfolded, width, context, again) {
 // "12 proposals, none on the way to a new best", as a small branch that a click unfolds.
 function stub(run, node, fold, x, y, step, unfold) {
   const words = `${plural(fold.count, "proposal", "proposals")}, none on the way to a new best`;
-  const marks = Object.entries(fold.marks).map(([mark, number]) => `${number} ${(MARKS[mark] || { word: mark }).word}`).join(", ");
+  const marks = Object.entries(fold.marks).map(([mark, number]) => `${number} ${signOf(mark, run).word}`).join(", ");
   const open = (event) => (event.type === "click" || event.key === "Enter") && unfold();
   return s("g", { class: "stub", role: "button", tabindex: 0, on: { click: open, keydown: open } },
     s("title", null, `${words}, from generation ${node.n}: ${marks}. Click to unfold.`),
@@ -53,7 +53,7 @@ function stub(run, node, fold, x, y, step, unfold) {
 
 function titleOf(run, n) {
   const gen = genOf(run, n);
-  return [`generation ${n}, ${(MARKS[gen.mark] || { word: gen.mark }).word}`, gen.value === null ? null : `${valueText(gen.value)} (${worded(run, gen.change)})`, brief(gen.name, 80), brief(gen.why, 200), gen.reason].filter(Boolean).join("\n");
+  return [`generation ${n}, ${signOf(gen.mark, run).word}`, gen.value === null ? null : `${valueText(gen.value)} (${worded(run, gen.change)})`, brief(gen.name, 80), brief(gen.why, 200), gen.reason].filter(Boolean).join("\n");
 }
 
 export async function treeView(context) {
