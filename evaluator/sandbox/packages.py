@@ -60,6 +60,9 @@ def _place(name: str) -> Path:
         raise TaskError(f"this task lists {name!r} under `packages`, and it is part of Python itself: leave it out")
     spec = importlib.util.find_spec(name)
     if spec is None:
-        raise SandboxError(f"this task needs {name}, which is not installed: run `pip install {name}`")
+        raise SandboxError(
+            f"this task lists {name!r} under `packages` in its task.yaml, which is not installed here; check the name, "
+            "then install the package that holds it"
+        )
     locations = list(spec.submodule_search_locations or ())
     return Path(locations[0] if locations else spec.origin or name).resolve()

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from evaluator.errors import TaskError
 from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
 from evolve.archive.git import require_git
@@ -33,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
     # Options that are configuration keys by another name; models may be named only.
     given = {key: value for key, value in vars(arguments).items() if key in Config.model_fields and key != "models"}
-    with _showing_the_way(arguments.config, as_task=False):
+    with _showing_the_way(arguments.config):
         config = configured(
             arguments.config,
             settings=arguments.settings,
@@ -49,12 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     require_git()  # before anything is asked
     output.show_warnings()
     named = None if config.task in built_in_tasks() else config.task
-    with _showing_the_way(named, as_task=True):
-        if arguments.tuning_baseline is not None:
-            require_tunable(load_task(config.task), what="--tuning-baseline")
-        folder = new_run_folder(config, arguments.name)
-        agreed = _agreed(config, yes=arguments.yes)
-    if not agreed:
+    if named is not None and (way := way_from(Path(named), as_task=True)) is not None:
+        raise InputError(f"{named}: cannot be run as it is; {way}")
+    if arguments.tuning_baseline is not None:
+        require_tunable(load_task(config.task), what="--tuning-baseline")
+    folder = new_run_folder(config, arguments.name)
+    if not _agreed(config, yes=arguments.yes):
         return 130
     opening = new_session(
         config,
@@ -65,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         fix_initial=arguments.fix_initial,
     )
     with ExitStack() as stack:
-        with _showing_the_way(named, as_task=True), output.waiting("scoring the initial program"):
+        with output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)
         stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
         return conduct(session, tuning_baseline=arguments.tuning_baseline)
@@ -91,13 +90,13 @@ def _agreed(config: Config, *, yes: bool) -> bool:
 
 
 @contextmanager
-def _showing_the_way(named: str | None, *, as_task: bool) -> Iterator[None]:
-    """Where what was named cannot be run and is of another system, or lies elsewhere, the error says what to do: at its
-    end (`as_task`), or in the place of all the keys that are wrong. Raises InputError for it."""
+def _showing_the_way(named: str | None) -> Iterator[None]:
+    """Where the configuration that was named is of another system, or something else, the error says what to do, in the
+    place of all the keys that are wrong. Raises InputError for it."""
     try:
         yield
-    except (InputError, TaskError) as error:
-        way = None if named is None else way_from(Path(named), as_task=as_task)
+    except InputError:
+        way = None if named is None else way_from(Path(named), as_task=False)
         if way is None:
             raise
-        raise InputError(f"{error}; {way}" if as_task else f"{named}: cannot be run as it is; {way}") from None
+        raise InputError(f"{named}: cannot be run as it is; {way}") from None

@@ -216,7 +216,8 @@ def test_what_task_yaml_says_wrongly_is_told_by_line_and_key(make: Make, yaml: s
 
 def test_a_package_that_is_not_installed_or_does_not_work_gets_its_sentence(make: Make) -> None:
     with pytest.raises(
-        SandboxError, match=r"^this task needs nonesuch, which is not installed: run `pip install nonesuch`$"
+        SandboxError,
+        match=r"^this task lists 'nonesuch' under `packages` in its task\.yaml, which is not installed",
     ):
         scored(make(ECHO, "packages: [nonesuch]\n"))
     with pytest.raises(SandboxError, match=r"the package 'numpy\.nonesuch' does not work in the sandbox"):
