@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from evaluator.waiting import threads
 from evolve import progress
 from evolve.archive.archive import Archive
 from evolve.archive.events import (
+    AskedEvent,
     CalledEvent,
     EvaluatedEvent,
     Event,
@@ -29,11 +31,11 @@ from evolve.archive.events import (
 )
 from evolve.archive.reader import RunReader
 from evolve.config import MOST_AT_ONCE, render_config
-from evolve.errors import InputError
+from evolve.errors import InputError, PatchError
 from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import try_new_orders
-from evolve.judging.recording import rescore
+from evolve.judging.recording import question_of, rescore
 from evolve.language import language_of_task
 from evolve.loop.context import RunServices
 from evolve.loop.loop import Loop
@@ -43,18 +45,16 @@ from evolve.rerun.divergence import Diverged, Divergence, SessionOver
 from evolve.rerun.record import JUDGES, Record
 from evolve.rerun.recorded import RecordedExecutor, Tools
 from evolve.rerun.stand_ins import (
-    RecordedAnswers,
     RecordedLLM,
     RecordedProposer,
-    RecordedSearch,
     RecordedSummarizer,
 )
 from evolve.rerun.tape import CheckedJournal, Tape
-from evolve.rerun.tuned import TunedByHand
 from evolve.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
 from evolve.tuning.baseline import measure_baseline
+from evolve.tuning.recording import choice_to_tune, judged, record_tuning
 
 _AHEAD: Final = 2
 """How many programs are evaluated ahead for each evaluator process."""
@@ -104,22 +104,22 @@ def rerun(
 
     Raises ArchiveError, InputError, UntrustedArchive, TaskError, SandboxError; KeyboardInterrupt after Ctrl-C.
     """
-    with Record(folder) as record:
-        config, source = record.config, record.archive
+    with Record.open(folder) as record:
+        config = record.config
         sessions = map(record.config_of, record.sessions)
-        own = require_trust_to_repeat(source, sessions, typed_task=task_folder is not None, agree=trust)
-        task = task_of_run(source, task_folder or config.task, verb="rerun")
-        if not source.programs:
+        own = require_trust_to_repeat(record, sessions, typed_task=task_folder is not None, agree=trust)
+        task = task_of_run(record, task_folder or config.task, verb="rerun")
+        if not record.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
-        control = source.source(source.programs[0])
+        control = record.source(record.programs[0])
         count = config.workers if workers is None else workers
         with open_evaluators(
             task, config.suite, workers=count, control=control, confined=confined, seed=config.seed
         ) as pair:
             found = Repeated(
                 run=folder.name,
-                generations=record.generations,
-                recorded_fingerprint=source.fingerprint(),
+                generations=record.next_generation - 1,
+                recorded_fingerprint=record.fingerprint(),
                 sandbox=(str(record.created.identity.get("sandbox")), pair.evaluator.sandbox),
             )
             found.divergence = _other_judge(record, pair)
@@ -187,7 +187,6 @@ class _Rerun:
     ) -> None:
         self._tools, self._pair, self._found, self._tell, self._workers = tools, pair, found, tell, workers
         self._record, self._archive, self._tape = tools.record, tools.archive, tools.tape
-        self._by_hand = TunedByHand(tools)
         self._session = self._record.sessions[0]
 
     def run(self) -> None:
@@ -236,7 +235,7 @@ class _Rerun:
                 suite, interrupt = self._pair.evaluator.suite, threading.Event()
                 try_new_orders(self._archive, suite, self._pair.others, interrupt=interrupt, tell=lambda event: None)
             case _ if self._record.is_by_hand(event, self._session):
-                self._by_hand.meet(event)
+                self._by_hand(event)
             case _:
                 self._run_loop()
 
@@ -245,8 +244,7 @@ class _Rerun:
         tools, record, tape, session = self._tools, self._record, self._tape, self._session
         tape.as_recorded = not session.questions_known
         pair = self._here()
-        mine = [key for key, number in record.meta_answers.items() if number == session.number]
-        answers = RecordedAnswers(mine, record.meta_failures)
+        executor = RecordedExecutor(tools, session)
         config = record.config_of(session)
         # A question may be put while others wait for their answers, in whichever order these come; and the record says
         # how far the session went.
@@ -257,18 +255,39 @@ class _Rerun:
             pair.task,
             pair.evaluator.suite,
             threading.Event(),
-            opened=lambda model: RecordedLLM(model.shown_name, answers),
+            opened=lambda model: RecordedLLM(model.shown_name, executor.meta_answer),
         )
         search = open_search(models.search_settings(config))
         if tape.as_recorded:
-            prompts = {key: tape.text(prompt) for key, prompt in record.meta_prompts.items()}
+            prompts = {key: tape.text(event.prompt) for key, event in record.chronicle.meta_answers.items()}
             summarizer = RecordedSummarizer(models.writer.summarizer, prompts, record.meta_failures)
             proposers = {name: RecordedProposer(proposer, tape) for name, proposer in models.proposers.items()}
             models = replace(models, proposers=proposers, writer=replace(models.writer, summarizer=summarizer))
-            search = RecordedSearch(search, tape)
         services = RunServices(archive=self._archive, config=many, evaluators=pair, models=models, search=search)
-        executor = RecordedExecutor(tools, session, answers)
         Loop(services, executor, self, executor.admit).run()
+
+    def _by_hand(self, event: Event) -> None:
+        """What `evolve tune` did. Which program was tuned and what was found stand as recorded, since a person chose
+        it; what comes of that is made, judged and compared."""
+        tools, tape, reader = self._tools, self._tape, self._archive.reader
+        if not isinstance(event, EvaluatedEvent):
+            tape.as_recorded = True
+            tape.passed["tuned"] += isinstance(event, AskedEvent)
+            tape.take_over()
+            return
+        number, evaluators = event.generation, self._here()
+        (answer,) = (begun.answer for begun in reader.unfinished() if begun.generation == number)
+        assert answer is not None  # else the record would not hold together
+        choice = choice_to_tune(reader.find(reader.generation(number).parents[0]))
+        tools.judge.expect(number)
+        judge = partial(judged, self._archive, evaluators, number, choice, answer)
+        try:
+            program, confirmation = tools.threads.result(tools.threads.submit(judge))
+        except PatchError as refused:
+            made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
+            raise Diverged(tape.unexpected(made)) from None
+        question = question_of(number, event.attempt, choice)
+        record_tuning(self._archive, evaluators, question, program, confirmation)
 
     def _here(self) -> EvaluatorPair:
         """The evaluators, as far as they scored in the session."""
@@ -278,7 +297,7 @@ class _Rerun:
     def _initial(self) -> None:
         """The initial program is judged, and recorded."""
         record, tape, threads = self._record, self._tape, self._tools.threads
-        source = record.archive.source(record.archive.programs[0])
+        source = record.source(record.programs[0])
         tape.judge_is_here = self._tools.judge.is_here(record.verdicts[0].session)
         self._tools.judge.expect(0)
         confirmed = threads.result(threads.submit(self._here().judge, source))

@@ -31,7 +31,7 @@ from evolve.archive.events import (
     document_of,
 )
 from evolve.archive.records import ProgramRecord, Unfinished
-from evolve.completion import CallFailed, FailureReason
+from evolve.completion import CallFailed, Completion, FailureReason, MetaKey
 from evolve.config import MOST_AT_ONCE
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.loop.admission import Admission, UnderWay
@@ -39,7 +39,6 @@ from evolve.loop.context import RunContext
 from evolve.loop.executor import Ended, Job, JobKind, ThreadExecutor, done
 from evolve.rerun.divergence import Diverged, divergence_of
 from evolve.rerun.record import Record, RecordedSession
-from evolve.rerun.stand_ins import RecordedAnswers
 from evolve.rerun.tape import Tape
 from evolve.rerun.verdicts import RecordedJudge
 from evolve.search.stopping import StopReason
@@ -67,9 +66,9 @@ class RecordedExecutor:
     """The executor and the admission of one session. `next_ended` raises Diverged for an event that nothing leads to,
     and `begins` and `takes_up` for a question to a model that the run does not have."""
 
-    def __init__(self, tools: Tools, session: RecordedSession, answers: RecordedAnswers) -> None:
+    def __init__(self, tools: Tools, session: RecordedSession) -> None:
         config = tools.record.config_of(session)
-        self._tools, self._tape, self._session, self._answers = tools, tools.tape, session, answers
+        self._tools, self._tape, self._session = tools, tools.tape, session
         self._offline = not config.models
         self._parallel = MOST_AT_ONCE if "parallel" in session.unknown else config.parallel
         self._rounds = ThreadExecutor(asking=1, evaluating=1)
@@ -95,7 +94,6 @@ class RecordedExecutor:
 
     def close(self) -> None:
         """See Executor.close."""
-        self._answers.close()
         self._rounds.close()
 
     def begin(self, job: Job) -> None:
@@ -133,9 +131,11 @@ class RecordedExecutor:
                 evaluation = Evaluation.from_json(document_of(event)["evaluation"])
                 return [Ended(job=job, took_s=0.0, returned=Confirmation(evaluation=evaluation))]
             case MetaAnsweredEvent() | SummarisingEvent() | SummarisedEvent() | ClosedEvent() if self._summarises():
-                if isinstance(event, MetaAnsweredEvent):
-                    self._answers.give(event.key, self._tools.record.completion(event))
                 return self._serve(event)
+            case AskedEvent() if tape.as_recorded and event.generation == self._run.archive.reader.next_generation:
+                begun = Unfinished(asked=event, attempt=0, refusals=(), answer=None)
+                self._under_way.cut_off.appendleft(begun)
+                return []
         if self._waiting_for is event:  # the loop had its chance to begin what leads to it
             raise Diverged(tape.unexpected(None))
         self._waiting_for = event
@@ -156,11 +156,26 @@ class RecordedExecutor:
                 return ended
         return []
 
+    def meta_answer(self, key: MetaKey) -> Completion:
+        """The answer to a question of the round under way, once its time has come; for the thread of the round. Raises
+        CallFailed as the model did then."""
+        answer = self.post(partial(self._meta_answer, key))
+        if answer is None:
+            why = self._tools.record.meta_failures.get(key, "no answer to it is on record")
+            raise CallFailed("connection", why)
+        return answer
+
+    def _meta_answer(self, key: MetaKey) -> Completion | None:
+        match self._tape.next:
+            case MetaAnsweredEvent() as event if event.key == key:
+                return self._tools.record.completion(event)
+        return None
+
     # -- the admission --------------------------------------------------------------------------------------------
 
     def begins(self, number: int) -> bool:
-        """See Admission.begins."""
-        return self._asks(number) and not self._is_by_hand()
+        """See Admission.begins. A question that stands as recorded is taken up as one that was cut off."""
+        return not self._tape.as_recorded and self._asks(number) and not self._is_by_hand()
 
     def takes_up(self, begun: Unfinished) -> bool:
         """See Admission.takes_up. A question says when its generation goes on, and a refusal when an answer is read; an

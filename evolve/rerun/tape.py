@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from evolve.archive.archive import Archive
 from evolve.archive.events import (
+    AnsweredEvent,
     AskedEvent,
     ClosedEvent,
     EvaluatedEvent,
@@ -58,7 +59,7 @@ class Tape:
 
     def text(self, object_id: str) -> str:
         """A text on record, by the id of its object."""
-        return self._record.archive.text(object_id)
+        return self._record.text(object_id)
 
     def advance(self) -> Event | None:
         """Go on to the next one."""
@@ -89,10 +90,18 @@ class Tape:
         return written
 
     def take_over(self) -> None:
-        """Write the next event as it is on record."""
-        assert self.next is not None and self.archive is not None
-        event = self.next
-        self.archive.add(replace(event, certificate=None) if isinstance(event, RescoredEvent) else event)
+        """Write the next event as it is on record, with its texts."""
+        event, archive = self.next, self.archive
+        assert event is not None and archive is not None
+        match event:
+            case AskedEvent():
+                archive.asked(event, None if event.prompt is None else self.text(event.prompt))
+            case AnsweredEvent():
+                archive.answered(event.generation, event.attempt, self._record.completion(event))
+            case RescoredEvent():
+                archive.add(replace(event, certificate=None))
+            case _:
+                archive.add(event)
 
     def require_met(self, event: Event) -> None:
         """Raise Diverged where nothing led to an event on record."""
@@ -138,9 +147,7 @@ class Tape:
         if before != after:
             assert self.archive is not None
             seq = {"seq": expected["seq"]}
-            found = divergence_of(
-                before | seq, after | seq, text=self._record.archive.text, made=self.archive.reader.text
-            )
+            found = divergence_of(before | seq, after | seq, text=self._record.text, made=self.archive.reader.text)
             raise Diverged(found)
 
 

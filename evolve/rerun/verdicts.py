@@ -66,7 +66,7 @@ class RecordedJudge:
         self._pair, self._inner, self._record, self._threads = pair, inner, record, threads
         self._known: dict[str, _Known] = {}
         self._best: dict[str, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
-        self._places = {generation: place for place, generation in enumerate(record.order)}
+        self._order = list(record.verdicts)
         self._ahead = ahead
         self._expected: set[int] = set()
         self._lock = threading.Lock()
@@ -77,19 +77,17 @@ class RecordedJudge:
 
     def expect(self, generation: int) -> None:
         """Begin to evaluate the program on record for a generation, and those that come next, unless that was done."""
-        place = self._places[generation]
-        coming = self._record.order[place : place + 1 + self._ahead]
-        for number in coming:
+        place = self._order.index(generation)
+        for number in self._order[place : place + 1 + self._ahead]:
             if number not in self._expected:
                 self._expected.add(number)
                 self._begin(number)
 
     def _begin(self, generation: int) -> None:
-        archive = self._record.archive
-        source = archive.source(archive.find(str(generation)))
+        source = self._record.source(self._record.by_generation[generation])
         here = self.is_here(self._record.verdicts[generation].session)
         ahead = self._threads.submit(self._inner.evaluate, source) if here else None
-        recorded = self._record.evaluation(generation)
+        recorded = self._record.first_evaluation(generation)
         with self._lock:
             self._known[source] = _Known(recorded=recorded, ahead=ahead)
 
