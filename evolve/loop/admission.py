@@ -74,7 +74,8 @@ class UnderWay:
 
 
 class Admission(Protocol):
-    """Decides what the loop may begin. Asked by the loop's thread, `hurried` by others too."""
+    """Decides what the loop may begin. Asked by the loop's thread, `hurried` by others too. Where it says nothing else,
+    nothing is held back, and nothing hurries."""
 
     def confirms(self, leading: ProgramRecord) -> bool:
         """Whether to confirm the program that leads the candidates for the best now."""
@@ -82,7 +83,7 @@ class Admission(Protocol):
 
     def confirmation_counts(self) -> bool:
         """Whether what came of a confirmation is to be recorded now."""
-        ...
+        return True
 
     def takes_up(self, begun: Unfinished) -> bool:
         """Whether a generation that an earlier session left goes on now."""
@@ -98,11 +99,11 @@ class Admission(Protocol):
 
     def sends(self) -> bool:
         """Whether a question that is written down is sent, too."""
-        ...
+        return True
 
     def awaits_others(self) -> bool:
         """Whether a generation without an answer is held until another one has its answer."""
-        ...
+        return False
 
     def ends(self) -> StopReason | None:
         """Why the session ends now; None while it goes on."""
@@ -118,7 +119,7 @@ class Admission(Protocol):
 
     def hurried(self) -> bool:
         """Whether nothing more may be asked, and only the answers under way are waited for."""
-        ...
+        return False
 
 
 def most_under_way(*, parallel: int, workers: int, answer_s: float | None, evaluation_s: float | None) -> int:

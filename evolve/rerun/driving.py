@@ -16,17 +16,12 @@ from evolve import progress
 from evolve.archive.archive import Archive
 from evolve.archive.events import (
     AskedEvent,
-    CalledEvent,
     EvaluatedEvent,
     Event,
     ExcludedEvent,
-    FreshEvent,
-    HeldOutEvent,
-    NotedEvent,
     ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
-    StoppedEvent,
     TuningBaselineEvent,
 )
 from evolve.archive.reader import RunReader
@@ -49,7 +44,7 @@ from evolve.rerun.stand_ins import (
     RecordedProposer,
     RecordedSummarizer,
 )
-from evolve.rerun.tape import CheckedJournal, Tape
+from evolve.rerun.tape import CheckedJournal, Tally, Tape
 from evolve.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
@@ -64,8 +59,7 @@ _MORE_THREADS: Final = 8
 @dataclass(slots=True, kw_only=True)
 class Repeated:
     """What came of doing a run again. `divergence` is where it differs from its record, None if it does not;
-    `fingerprint` that of what was made; the rest counts what was done: questions put again and those that stand as
-    recorded, answers, verdicts, documents."""
+    `fingerprint` that of what was made."""
 
     run: str
     generations: int
@@ -73,13 +67,7 @@ class Repeated:
     sandbox: tuple[str, str]  # the level on record, and here
     fingerprint: str | None = None
     divergence: Divergence | None = None
-    events: int = 0
-    questions: int = 0
-    questions_as_recorded: int = 0
-    tuned: int = 0  # of these, what a person had asked with `evolve tune`
-    answers: int = 0
-    patches_refused: int = 0
-    documents: int = 0
+    tally: Tally = field(default_factory=Tally)
     verdicts: VerdictTally = field(default_factory=VerdictTally)
     kept: Path | None = None
 
@@ -201,14 +189,7 @@ class _Rerun:
                 tape.require_met(event)
         except Diverged as diverged:
             found.divergence = diverged.divergence
-        passed = tape.passed
-        found.events = sum(passed.values()) - sum(
-            passed[name] for name in ("as_recorded", "unusable", "documents", "tuned")
-        )
-        found.questions, found.questions_as_recorded = passed["asked"], passed["as_recorded"]
-        found.tuned = passed["tuned"]
-        found.answers = passed["answered"] + passed["meta_answered"]
-        found.patches_refused, found.documents = passed["unusable"], passed["documents"]
+        found.tally = tape.tally
         found.fingerprint = self._archive.reader.fingerprint()
         if found.divergence is None and not found.equal:
             shown = (found.recorded_fingerprint, found.fingerprint)
@@ -217,16 +198,14 @@ class _Rerun:
 
     def _meet(self, event: Event) -> None:
         """Do what leads to the next event on record. Raises Diverged where it leads to another one."""
-        here = self._tape.judge_is_here
+        tape = self._tape
         match event:
             case ResumedEvent():
                 self._resumed(event)
-            case StoppedEvent() | NotedEvent() | FreshEvent() | CalledEvent():
-                self._tape.take_over()
-            case TuningBaselineEvent() | ReorderedEvent() | HeldOutEvent() if not here:
-                self._tape.take_over()
-            case RescoredEvent() if not here and self._archive.reader.to_rescore:
-                self._tape.take_over()
+            case _ if tape.stands(event):
+                tape.take_over()
+            case RescoredEvent() if self._archive.reader.to_rescore and not tape.judge_is_here:
+                tape.take_over()
             case EvaluatedEvent(generation=0):
                 self._initial()
             case TuningBaselineEvent():
@@ -272,7 +251,7 @@ class _Rerun:
         tools, tape, reader = self._tools, self._tape, self._archive.reader
         if not isinstance(event, EvaluatedEvent):
             tape.as_recorded = True
-            tape.passed["tuned"] += isinstance(event, AskedEvent)
+            tape.tally.tuned += isinstance(event, AskedEvent)
             tape.take_over()
             return
         number, evaluators = event.generation, self._here()

@@ -1,7 +1,6 @@
 """One session of a rerun: the loop itself, whose jobs end, and which begins anything, when the record says so."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar, cast
@@ -12,12 +11,10 @@ from evolve.archive.archive import Archive
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
-    CalledEvent,
     ClosedEvent,
     EvaluatedEvent,
     Event,
     FreshEvent,
-    HeldOutEvent,
     MetaAnsweredEvent,
     NotedEvent,
     RefusedEvent,
@@ -62,17 +59,16 @@ class Tools:
     threads: Threads
 
 
-class RecordedExecutor:
+class RecordedExecutor(ThreadExecutor, Admission):
     """The executor and the admission of one session. `next_ended` raises Diverged for an event that nothing leads to,
     and `begins` and `takes_up` for a question to a model that the run does not have."""
 
     def __init__(self, tools: Tools, session: RecordedSession) -> None:
+        super().__init__(asking=1, evaluating=1)  # a round of insights runs in a thread of its own
         config = tools.record.config_of(session)
         self._tools, self._tape, self._session = tools, tools.tape, session
         self._offline = not config.models
         self._parallel = MOST_AT_ONCE if "parallel" in session.unknown else config.parallel
-        self._rounds = ThreadExecutor(asking=1, evaluating=1)
-        self._own: dict[Job, Future[Ended]] = {}  # answers of the offline proposer
         self._waiting_for: Event | None = None
         self._run: RunContext
         self._under_way: UnderWay
@@ -84,38 +80,21 @@ class RecordedExecutor:
 
     # -- the executor ---------------------------------------------------------------------------------------------
 
-    def now(self) -> float:
-        """See Executor.now."""
-        return self._rounds.now()
-
-    def post(self, action: Callable[[], _T]) -> _T:
-        """See Executor.post."""
-        return self._rounds.post(action)
-
-    def close(self) -> None:
-        """See Executor.close."""
-        self._rounds.close()
-
     def begin(self, job: Job) -> None:
         """See Executor.begin. Most jobs are done when the record says that they end."""
         if job.kind is JobKind.SUMMARISE:
-            self._rounds.begin(job)
-        elif job.kind is JobKind.ASK and self._offline:
-            self._own[job] = self._tools.threads.submit(partial(done, job, self.now))
+            super().begin(job)
 
     def next_ended(self, timeout_s: float) -> Sequence[Ended]:
         """See Executor.next_ended: the job that ends next on record."""
         event, tape = self._tape.next, self._tape
         match event:
-            case CalledEvent():
-                tape.take_over()
-                return []
-            case HeldOutEvent() if not tape.judge_is_here:
+            case _ if tape.stands(event):
                 tape.take_over()
                 return []
             case AnsweredEvent() if job := self._job(event.generation, *_ASKING):
-                if job in self._own:
-                    return [self._tools.threads.result(self._own.pop(job))]
+                if job.kind is JobKind.ASK and self._offline:
+                    return [self._done(job)]
                 return [Ended(job=job, took_s=0.0, returned=self._tools.record.completion(event))]
             case RefusedEvent() if job := self._job(event.generation, *_ASKING):
                 why = CallFailed(cast("FailureReason", event.reason), event.message)
@@ -131,7 +110,7 @@ class RecordedExecutor:
                 evaluation = Evaluation.from_json(document_of(event)["evaluation"])
                 return [Ended(job=job, took_s=0.0, returned=Confirmation(evaluation=evaluation))]
             case MetaAnsweredEvent() | SummarisingEvent() | SummarisedEvent() | ClosedEvent() if self._summarises():
-                return self._serve(event)
+                return self._go_on(event)
             case AskedEvent() if tape.as_recorded and event.generation == self._run.archive.reader.next_generation:
                 begun = Unfinished(asked=event, attempt=0, refusals=(), answer=None)
                 self._under_way.cut_off.appendleft(begun)
@@ -148,11 +127,11 @@ class RecordedExecutor:
     def _done(self, job: Job) -> Ended:
         return self._tools.threads.result(self._tools.threads.submit(partial(done, job, self.now)))
 
-    def _serve(self, event: Event) -> Sequence[Ended]:
+    def _go_on(self, event: Event) -> Sequence[Ended]:
         """Let the round under way write down what comes next on record; or let it end, where that is its end."""
         while self._tape.next is event:
             self._tools.threads.raise_interrupt()
-            if ended := self._rounds.next_ended(timeout_s=0.1):
+            if ended := super().next_ended(timeout_s=0.1):
                 return ended
         return []
 
@@ -187,8 +166,7 @@ class RecordedExecutor:
             if not self._asks(begun.generation):
                 return False
             if self._tape.as_recorded and isinstance(event, AskedEvent):
-                asked = replace(begun.asked, model=event.model, kind=event.kind, inspirations=event.inspirations)
-                cut_off[0] = replace(begun, asked=asked)
+                cut_off[0] = replace(begun, asked=event)
             return True
         refused = self._tools.record.refusals.get((begun.generation, begun.attempt))
         if refused is not None:
@@ -205,18 +183,6 @@ class RecordedExecutor:
         event = self._tape.next
         return isinstance(event, RescoredEvent) and event.generation == leading.generation
 
-    def confirmation_counts(self) -> bool:
-        """See Admission.confirmation_counts."""
-        return True
-
-    def sends(self) -> bool:
-        """See Admission.sends."""
-        return True
-
-    def awaits_others(self) -> bool:
-        """See Admission.awaits_others: on record, it has failed."""
-        return False
-
     def ends(self) -> StopReason | None:
         """See Admission.ends. Which reason it was decides nothing."""
         event = self._tape.next
@@ -229,10 +195,6 @@ class RecordedExecutor:
 
     def stop(self, reason: StopReason) -> None:
         """See Admission.stop: the record says how far the session went."""
-
-    def hurried(self) -> bool:
-        """See Admission.hurried."""
-        return False
 
     def _asks(self, generation: int) -> bool:
         """Whether a generation's question comes next."""

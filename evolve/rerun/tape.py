@@ -1,8 +1,7 @@
 """The events on record, one after the other, each compared with what is made again."""
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -10,16 +9,22 @@ from evolve.archive.archive import Archive
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
+    CalledEvent,
     ClosedEvent,
     EvaluatedEvent,
     EvaluationData,
     Event,
+    FreshEvent,
     HeldOutEvent,
+    LostEvent,
+    MetaAnsweredEvent,
     NotedEvent,
     RefusedEvent,
+    ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
     Status,
+    StoppedEvent,
     SummarisedEvent,
     TuningBaselineEvent,
     document_of,
@@ -31,12 +36,26 @@ from evolve.rerun.divergence import Diverged, Divergence, SessionOver, divergenc
 from evolve.rerun.record import Record
 from evolve.rerun.verdicts import as_read, settled
 
-TAKEN_OVER: Final = frozenset({"called", "stopped", "noted", "fresh"})
-"""Events that nothing is decided by: calls made then, how sessions ended, instances that chance drew, notes."""
-_UNCOMPARED: Final = TAKEN_OVER | {"resumed", "lost"}
+_DECIDES_NOTHING: Final = (CalledEvent, StoppedEvent, NotedEvent, FreshEvent)
+"""Calls made then, how sessions ended, notes, instances that chance drew."""
+_OF_THE_JUDGE: Final = (HeldOutEvent, ReorderedEvent, TuningBaselineEvent)
+_UNCOMPARED: Final = (*_DECIDES_NOTHING, ResumedEvent, LostEvent)
 _OF_THE_CLOCK: Final = frozenset({"seq", "t", "measured", "config", "certificate", "run_id"})
 _WHICH: Final = ("event", "generation", "attempt", "key", "programs")
 _BETWEEN_SESSIONS: Final = (ResumedEvent, NotedEvent)
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """How many of each were done again."""
+
+    events: int = 0
+    questions: int = 0
+    questions_as_recorded: int = 0
+    tuned: int = 0  # of these, what a person had asked with `evolve tune`
+    answers: int = 0
+    patches_refused: int = 0
+    documents: int = 0
 
 
 class Tape:
@@ -53,8 +72,7 @@ class Tape:
         self.as_recorded = False
         """Whether questions stand as they are on record: the configuration that they came from does not."""
         self.judge_is_here = True
-        self.passed: Counter[str] = Counter()
-        """How many events of each name were met; of those refused, `unusable` are answers."""
+        self.tally = Tally()
         self.advance()
 
     def text(self, object_id: str) -> str:
@@ -64,12 +82,23 @@ class Tape:
     def advance(self) -> Event | None:
         """Go on to the next one."""
         if (passed := self.next) is not None:
-            self.passed[passed.event] += 1
-            self.passed["as_recorded"] += isinstance(passed, AskedEvent) and self.as_recorded
-            self.passed["unusable"] += isinstance(passed, RefusedEvent) and passed.status is not Status.FAILED
-            self.passed["documents"] += isinstance(passed, SummarisedEvent | ClosedEvent) and passed.report is not None
+            self._count(passed)
         self.next = next(self._events, None)
         return self.next
+
+    def _count(self, event: Event) -> None:
+        tally = self.tally
+        tally.events += 1
+        match event:
+            case AskedEvent():
+                tally.questions += 1
+                tally.questions_as_recorded += self.as_recorded
+            case AnsweredEvent() | MetaAnsweredEvent():
+                tally.answers += 1
+            case RefusedEvent():
+                tally.patches_refused += event.status is not Status.FAILED
+            case SummarisedEvent() | ClosedEvent():
+                tally.documents += event.report is not None
 
     def meet(self, event: Event) -> Event:
         """An event is about to be written: as it shall be. Raises Diverged unless it is the one on record, and
@@ -84,10 +113,14 @@ class Tape:
         if any(document_of(expected).get(key) != made.get(key) for key in _WHICH):
             raise Diverged(self.unexpected(made))
         written = self._written(expected, event)
-        if event.event not in _UNCOMPARED:
+        if not isinstance(event, _UNCOMPARED):
             self._compare(document_of(expected), document_of(written))
         self.advance()
         return written
+
+    def stands(self, event: Event | None) -> bool:
+        """Whether an event is taken over: nothing is decided by it, or a judge made it that is not here."""
+        return isinstance(event, _DECIDES_NOTHING) or (not self.judge_is_here and isinstance(event, _OF_THE_JUDGE))
 
     def take_over(self) -> None:
         """Write the next event as it is on record, with its texts."""

@@ -14,13 +14,7 @@ def to_json(found: Repeated) -> dict[str, Any]:
         "fingerprint": {"recorded": found.recorded_fingerprint, "found": found.fingerprint},
         "parted": None if found.divergence is None else asdict(found.divergence),
         "generations": found.generations,
-        "events": found.events,
-        "questions": found.questions,
-        "questions_as_recorded": found.questions_as_recorded,
-        "tuned": found.tuned,
-        "answers": found.answers,
-        "patches_refused": found.patches_refused,
-        "documents": found.documents,
+        **asdict(found.tally),
         "verdicts": asdict(found.verdicts),
         "sandbox": {"recorded": found.sandbox[0], "found": found.sandbox[1]},
         "kept": None if found.kept is None else str(found.kept),
@@ -29,28 +23,28 @@ def to_json(found: Repeated) -> dict[str, Any]:
 
 def fields(found: Repeated) -> list[tuple[str, str]]:
     """What was done, by name."""
-    verdicts = found.verdicts
+    verdicts, tally = found.verdicts, found.tally
     scored = verdicts.exact + verdicts.within
     return [
-        ("questions", f"{found.questions - found.questions_as_recorded} chosen, rendered and compared"),
-        ("answers", f"{found.answers} from the record; {found.patches_refused} patches refused as then"),
+        ("questions", f"{tally.questions - tally.questions_as_recorded} chosen, rendered and compared"),
+        ("answers", f"{tally.answers} from the record; {tally.patches_refused} patches refused as then"),
         ("programs", f"{scored} made again, scored again and compared"),
-        ("documents", f"{found.documents} put together again"),
+        ("documents", f"{tally.documents} put together again"),
         *([] if found.kept is None else [("kept", str(found.kept))]),
     ]
 
 
 def remarks(found: Repeated) -> list[str]:
     """What else a reader must know: what could not be repeated, and was compared in part or not at all."""
-    verdicts, lines = found.verdicts, []
-    if unknown := found.questions_as_recorded - found.tuned:
+    verdicts, tally, lines = found.verdicts, found.tally, []
+    if unknown := tally.questions_as_recorded - tally.tuned:
         lines.append(
             f"{_many(unknown, 'question', 'stand')} as recorded, neither chosen nor rendered again: models or "
             "prompts were changed at a later resume, and what they were before is not on record."
         )
-    if found.tuned:
+    if tally.tuned:
         lines.append(
-            f"{_many(found.tuned, 'question', 'of a search over numbers stand')} as recorded: somebody chose whose "
+            f"{_many(tally.tuned, 'question', 'of a search over numbers stand')} as recorded: somebody chose whose "
             "numbers were searched. What was found was applied, judged and compared."
         )
     if verdicts.as_recorded:
