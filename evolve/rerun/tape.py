@@ -46,7 +46,7 @@ _BETWEEN_SESSIONS: Final = (ResumedEvent, NotedEvent)
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class RerunCounts:
     """How many of each were done again."""
 
     events: int = 0
@@ -72,7 +72,7 @@ class Tape:
         self.as_recorded = False
         """Whether questions stand as they are on record: the configuration that they came from does not."""
         self.judge_is_here = True
-        self.tally = Tally()
+        self.tally = RerunCounts()
         self.advance()
 
     def text(self, object_id: str) -> str:
