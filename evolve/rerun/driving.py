@@ -3,7 +3,7 @@
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -175,11 +175,8 @@ class _Rerun(Tools):
         tape, found = self.tape, self.found
         try:
             while (event := tape.next) is not None:
-                try:
+                with suppress(SessionOver):
                     self._meet(event)
-                except SessionOver:
-                    continue
-                tape.require_met(event)
         except Diverged as diverged:
             found.divergence = diverged.divergence
         found.fingerprint = self.archive.reader.fingerprint()
@@ -209,6 +206,8 @@ class _Rerun(Tools):
                 self._by_hand(event)
             case _:
                 self._run_loop()
+        if tape.next is event:  # nothing led to it
+            raise Diverged(tape.unexpected(None))
 
     def _run_loop(self) -> None:
         """Let the loop go on as far as the session did."""

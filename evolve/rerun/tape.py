@@ -136,11 +136,6 @@ class Tape:
             case _:
                 archive.add(event)
 
-    def require_met(self, event: Event) -> None:
-        """Raise Diverged where nothing led to an event on record."""
-        if self.next is event:
-            raise Diverged(self.unexpected(None))
-
     def unexpected(self, made: Mapping[str, Any] | None) -> Divergence:
         """The record goes on with another event than `made` (None: with one that nothing here leads to)."""
         expected: dict[str, Any] = {"event": "nothing more"} if self.next is None else document_of(self.next)
