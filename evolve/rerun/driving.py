@@ -3,7 +3,7 @@
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ from evolve.rerun.stand_ins import (
     RecordedProposer,
     RecordedSummarizer,
 )
-from evolve.rerun.tape import CheckedJournal, Passed, Tape
+from evolve.rerun.tape import CheckedJournal, RerunCounts, Tape
 from evolve.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
@@ -67,7 +67,7 @@ class Repeated:
     sandbox: tuple[str, str]  # the level on record, and here
     fingerprint: str | None = None
     divergence: Divergence | None = None
-    tally: Passed = field(default_factory=Passed)
+    tally: RerunCounts = field(default_factory=RerunCounts)
     verdicts: VerdictTally = field(default_factory=VerdictTally)
     kept: Path | None = None
 
@@ -114,22 +114,25 @@ def rerun(
             if found.divergence is not None:
                 return found
             with (
-                _place(out) as place,
+                tempfile.TemporaryDirectory(prefix="evolve-rerun-") as temporary,
                 threads(2 * count + _MORE_THREADS, cancel=pair.cancel) as pool,
-                _begun(record, place, pair.task, owned=own and out is not None) as (archive, tape),
+                _begun(record, out or Path(temporary, "run"), task, owned=own and out is not None) as (archive, tape),
             ):
                 judge = RecordedJudge(pair, record, pool, ahead=_AHEAD * count)
-                found.verdicts = judge.tally
-                tools = Tools(
+                found.verdicts, found.tally, found.kept = judge.tally, tape.tally, out
+                _Rerun(
                     record=record,
                     archive=archive,
                     tape=tape,
                     judge=judge,
                     evaluators=replace(pair, evaluator=judge),
                     threads=pool,
-                )
-                _Rerun(tools, pair, found, workers=count, tell=tell).run()
-                found.kept = out
+                    pair=pair,
+                    found=found,
+                    workers=count,
+                    heard=tell,
+                    session=record.sessions[0],
+                ).run()
         return found
 
 
@@ -142,15 +145,6 @@ def _other_judge(record: Record, pair: EvaluatorPair) -> Divergence | None:
     sides = (", ".join(f"{key} {str(side[key])[:16]}" for key in differing) for side in (recorded, here))
     first, second = sides
     return Divergence(generation=0, what="what scores its programs differs", recorded=first, found=second)
-
-
-@contextmanager
-def _place(out: Path | None) -> Iterator[Path]:
-    if out is not None:
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="evolve-rerun-") as folder:
-        yield Path(folder) / "run"
 
 
 @contextmanager
@@ -167,30 +161,25 @@ def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[
         yield archive, tape
 
 
-class _Rerun:
-    """One pass over a record."""
+@dataclass(slots=True, kw_only=True)
+class _Rerun(Tools):
+    """One pass over a record; the listener of its loops. `heard` is `tell` of `rerun`."""
 
-    def __init__(
-        self, tools: Tools, pair: EvaluatorPair, found: Repeated, *, workers: int, tell: Callable[[int, int], None]
-    ) -> None:
-        self._tools, self._pair, self._found, self._tell, self._workers = tools, pair, found, tell, workers
-        self._record, self._archive, self._tape = tools.record, tools.archive, tools.tape
-        self._session = self._record.sessions[0]
+    pair: EvaluatorPair
+    found: Repeated
+    workers: int
+    heard: Callable[[int, int], None]
 
     def run(self) -> None:
         """Go through the record to its end, or to where what is found diverges from it."""
-        tape, found = self._tape, self._found
+        tape, found = self.tape, self.found
         try:
             while (event := tape.next) is not None:
-                try:
+                with suppress(SessionOver):
                     self._meet(event)
-                except SessionOver:
-                    continue
-                tape.require_met(event)
         except Diverged as diverged:
             found.divergence = diverged.divergence
-        found.tally = tape.tally
-        found.fingerprint = self._archive.reader.fingerprint()
+        found.fingerprint = self.archive.reader.fingerprint()
         if found.divergence is None and not found.equal:
             shown = (found.recorded_fingerprint, found.fingerprint)
             what = "the fingerprint differs"
@@ -198,32 +187,34 @@ class _Rerun:
 
     def _meet(self, event: Event) -> None:
         """Do what leads to the next event on record. Raises Diverged where it leads to another one."""
-        tape = self._tape
+        tape = self.tape
         match event:
             case ResumedEvent():
                 self._resumed(event)
             case _ if tape.stands(event):
                 tape.take_over()
-            case RescoredEvent() if self._archive.reader.to_rescore and not tape.judge_is_here:
+            case RescoredEvent() if self.archive.reader.to_rescore and not tape.judge_is_here:
                 tape.take_over()
             case EvaluatedEvent(generation=0):
                 self._initial()
             case TuningBaselineEvent():
-                measure_baseline(self._archive, self._pair, event.proposals, workers=self._workers)
+                measure_baseline(self.archive, self.pair, event.proposals, workers=self.workers)
             case ReorderedEvent():
-                suite, interrupt = self._pair.evaluator.suite, threading.Event()
-                try_new_orders(self._archive, suite, self._pair.others, interrupt=interrupt, tell=lambda event: None)
-            case _ if self._record.is_by_hand(event, self._session):
+                suite, interrupt = self.pair.evaluator.suite, threading.Event()
+                try_new_orders(self.archive, suite, self.pair.others, interrupt=interrupt, tell=lambda event: None)
+            case _ if self.record.is_by_hand(event, self.session):
                 self._by_hand(event)
             case _:
                 self._run_loop()
+        if tape.next is event:  # nothing led to it
+            raise Diverged(tape.unexpected(None))
 
     def _run_loop(self) -> None:
         """Let the loop go on as far as the session did."""
-        tools, record, tape, session = self._tools, self._record, self._tape, self._session
+        record, tape, session = self.record, self.tape, self.session
         tape.as_recorded = not session.questions_known
         pair = self._here()
-        executor = RecordedExecutor(tools, session)
+        executor = RecordedExecutor(self)
         config = record.config_of(session)
         # A question may be put while others wait for their answers, in whichever order these come; and the record says
         # how far the session went.
@@ -242,13 +233,13 @@ class _Rerun:
             summarizer = RecordedSummarizer(models.writer.summarizer, prompts, record.meta_failures)
             proposers = {name: RecordedProposer(proposer, tape) for name, proposer in models.proposers.items()}
             models = replace(models, proposers=proposers, writer=replace(models.writer, summarizer=summarizer))
-        services = RunServices(archive=self._archive, config=many, evaluators=pair, models=models, search=search)
+        services = RunServices(archive=self.archive, config=many, evaluators=pair, models=models, search=search)
         Loop(services, executor, self, executor.admit).run()
 
     def _by_hand(self, event: Event) -> None:
         """What `evolve tune` did. Which program was tuned and what was found stand as recorded, since a person chose
         it; what comes of that is made, judged and compared."""
-        tools, tape, reader = self._tools, self._tape, self._archive.reader
+        tape, reader = self.tape, self.archive.reader
         if not isinstance(event, EvaluatedEvent):
             tape.as_recorded = True
             tape.tally.tuned += isinstance(event, AskedEvent)
@@ -258,50 +249,48 @@ class _Rerun:
         (answer,) = (begun.answer for begun in reader.unfinished() if begun.generation == number)
         assert answer is not None  # else the record would not hold together
         choice = choice_to_tune(reader.find(reader.generation(number).parents[0]))
-        tools.judge.expect(number)
-        judge = partial(judged, self._archive, evaluators, number, choice, answer)
+        self.judge.expect(number)
+        judge = partial(judged, self.archive, evaluators, number, choice, answer)
         try:
-            program, confirmation = tools.threads.result(tools.threads.submit(judge))
+            program, confirmation = self.threads.result(self.threads.submit(judge))
         except PatchError as refused:
             made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
             raise Diverged(tape.unexpected(made)) from None
         question = question_of(number, event.attempt, choice)
-        record_tuning(self._archive, evaluators, question, program, confirmation)
+        record_tuning(self.archive, evaluators, question, program, confirmation)
 
     def _here(self) -> EvaluatorPair:
         """The evaluators, as far as they scored in the session."""
-        pair = self._tools.evaluators
-        return pair if self._tape.judge_is_here else replace(pair, held_out=None)
+        pair = self.evaluators
+        return pair if self.tape.judge_is_here else replace(pair, held_out=None)
 
     def _initial(self) -> None:
         """The initial program is judged, and recorded."""
-        record, tape, threads = self._record, self._tape, self._tools.threads
+        record, tape, threads = self.record, self.tape, self.threads
         source = record.source(record.programs[0])
-        tape.judge_is_here = self._tools.judge.is_here(record.verdicts[0].session)
-        self._tools.judge.expect(0)
+        tape.judge_is_here = self.judge.is_here(record.verdicts[0].session)
+        self.judge.expect(0)
         confirmed = threads.result(threads.submit(self._here().judge, source))
         begun_with = record.created.identity.get("initial")
-        found = normalised_hash(source, language_of_task(self._pair.task))
+        found = normalised_hash(source, language_of_task(self.pair.task))
         if begun_with not in (None, found):
             what = "its program differs"
             raise Diverged(Divergence(generation=0, what=what, recorded=str(begun_with), found=found))
-        record_initial(self._archive, source, confirmed, self._pair)
+        record_initial(self.archive, source, confirmed, self.pair)
 
     def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""
-        self._session = self._record.sessions[self._session.number + 1]
-        self._tape.judge_is_here = self._tools.judge.is_here(self._session.number)
-        self._archive.resumed(changed=event.changed, identity=event.identity or {}, rescore=event.rescore)
-        while isinstance(excluded := self._tape.next, ExcludedEvent):
-            self._archive.excluded(excluded.generation)
-        if self._archive.reader.programs and self._tape.judge_is_here:
-            rescore(self._archive, self._pair, workers=self._workers, tell=lambda done, of: None)
-
-    # -- the listener of its loops --------------------------------------------------------------------------------
+        self.session = self.record.sessions[self.session.number + 1]
+        self.tape.judge_is_here = self.judge.is_here(self.session.number)
+        self.archive.resumed(changed=event.changed, identity=event.identity or {}, rescore=event.rescore)
+        while isinstance(excluded := self.tape.next, ExcludedEvent):
+            self.archive.excluded(excluded.generation)
+        if self.archive.reader.programs and self.tape.judge_is_here:
+            rescore(self.archive, self.pair, workers=self.workers, tell=lambda done, of: None)
 
     def tell(self, event: progress.Event, now: progress.Progress) -> None:
         """See Listener.tell."""
-        self._tell(now.finished, self._found.generations)
+        self.heard(now.finished, self.found.generations)
 
     def tick(self, now: progress.Progress) -> None:
         """See Listener.tick."""

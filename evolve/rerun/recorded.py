@@ -49,7 +49,7 @@ _ASKING: Final = (JobKind.ASK, JobKind.TUNE)
 
 @dataclass(slots=True, kw_only=True)
 class Tools:
-    """What every session of a rerun works with."""
+    """What every session of a rerun works with, and which one is done again now."""
 
     record: Record
     archive: Archive
@@ -57,14 +57,16 @@ class Tools:
     judge: RecordedJudge
     evaluators: EvaluatorPair  # whose evaluator is that judge
     threads: Threads
+    session: RecordedSession
 
 
 class RecordedExecutor(ThreadExecutor, Admission):
     """The executor and the admission of one session. `next_ended` raises Diverged for an event that nothing leads to,
     and `begins` and `takes_up` for a question to a model that the run does not have."""
 
-    def __init__(self, tools: Tools, session: RecordedSession) -> None:
+    def __init__(self, tools: Tools) -> None:
         super().__init__(asking=1, evaluating=1)  # a round of insights runs in a thread of its own
+        session = tools.session
         config = tools.record.config_of(session)
         self._tools, self._tape, self._session = tools, tools.tape, session
         self._offline = not config.models

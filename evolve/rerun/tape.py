@@ -46,7 +46,7 @@ _BETWEEN_SESSIONS: Final = (ResumedEvent, NotedEvent)
 
 
 @dataclass(slots=True, kw_only=True)
-class Passed:
+class RerunCounts:
     """How many of each were done again."""
 
     events: int = 0
@@ -72,7 +72,7 @@ class Tape:
         self.as_recorded = False
         """Whether questions stand as they are on record: the configuration that they came from does not."""
         self.judge_is_here = True
-        self.tally = Passed()
+        self.tally = RerunCounts()
         self.advance()
 
     def text(self, object_id: str) -> str:
@@ -135,11 +135,6 @@ class Tape:
                 archive.add(replace(event, certificate=None))
             case _:
                 archive.add(event)
-
-    def require_met(self, event: Event) -> None:
-        """Raise Diverged where nothing led to an event on record."""
-        if self.next is event:
-            raise Diverged(self.unexpected(None))
 
     def unexpected(self, made: Mapping[str, Any] | None) -> Divergence:
         """The record goes on with another event than `made` (None: with one that nothing here leads to)."""

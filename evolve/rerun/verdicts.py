@@ -68,7 +68,7 @@ class RecordedJudge:
         self._best: dict[str, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
         self._order = list(record.verdicts)
         self._ahead = ahead
-        self._expected: set[int] = set()
+        self._begun = 0  # how many of these are, or were, evaluated
         self._lock = threading.Lock()
 
     def is_here(self, session: int) -> bool:
@@ -77,11 +77,10 @@ class RecordedJudge:
 
     def expect(self, generation: int) -> None:
         """Begin to evaluate the program on record for a generation, and those that come next, unless that was done."""
-        place = self._order.index(generation)
-        for number in self._order[place : place + 1 + self._ahead]:
-            if number not in self._expected:
-                self._expected.add(number)
-                self._begin(number)
+        until = self._order.index(generation) + 1 + self._ahead
+        for number in self._order[self._begun : until]:
+            self._begin(number)
+        self._begun = max(self._begun, until)
 
     def _begin(self, generation: int) -> None:
         source = self._record.source(self._record.by_generation[generation])

@@ -132,11 +132,11 @@ def test_settings_that_contradict_each_other_are_an_error_in_one_sentence(begun:
 def test_a_limit_that_is_not_known_contradicts_none_that_is(tmp_path: Path) -> None:
     words = ["--generations", "1", "--minutes", "5", "--parallel", "1", "--set", "patience=1"]
     evolve(tmp_path, "run", "--task", str(TASK), *words, "--name", "r", code=None)
-    for setting in ("generations=null", "generations=50", "minutes=null"):
-        evolve(tmp_path, "resume", "r", "--set", setting, code=None)
+    for settings in (["generations=null"], ["generations=50", "prompt_tokens=20000"], ["minutes=null"]):
+        evolve(tmp_path, "resume", "r", *(word for setting in settings for word in ("--set", setting)), code=None)
     told = [event["changed"] for event in events(tmp_path) if event["event"] == "resumed"]
-    assert told == [{"generations": None}, {"generations": 50}, {"minutes": None}]
-    equal(tmp_path)
+    assert told == [{"generations": None}, {"generations": 50, "prompt_tokens": 20000}, {"minutes": None}]
+    assert equal(tmp_path)["questions_as_recorded"] == 0  # the offline proposer has no prompts
 
 
 @pytest.mark.parametrize(
