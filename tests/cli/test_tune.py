@@ -218,7 +218,7 @@ def test_in_a_run_a_parent_whose_score_has_chance_in_it_is_not_searched(tmp_path
     change = f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE"
     Path("answers.yaml").write_text(yaml.safe_dump({"answers": [f"<NAME> chance </NAME>\n<DIFF>\n{change}\n</DIFF>"]}))
     words = ["run", "--task", "noisy", "--model", "scripted:answers.yaml", "--generations", 2, "--name", "r"]
-    evolve(*words, *KINDS, *TUNED)
+    evolve(*words, "--fix-initial", *KINDS, *TUNED)
     shown = evolve_json("show", "r", "2")
     assert shown["status"] == "refused"
     (attempt,) = shown["attempts"]

@@ -85,7 +85,7 @@ def test_an_interrupt_as_the_best_reaches_the_ceiling_solves_nothing_and_resume_
     said = capsys.readouterr().out
     assert "Solved" in said
     assert "checking generation 1, the best, on 10 fresh instances: at most 2:40 at the suite's limits" in said
-    assert "fresh     held: correct on all 10 fresh instances (seed " in said
+    assert "fresh      held: correct on all 10 fresh instances (seed " in said
     assert "), overfitting not proven, 10 better, 0 equal and 0 worse than the initial program" in said
     ends = [event["event"] for event in events("fresh", "stopped", "resumed")]
     assert ends == ["fresh", "stopped", "resumed", "fresh", "stopped"]

@@ -94,7 +94,7 @@ def test_it_is_told_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(s
     assert "new best" not in said
     assert "Solved:" not in said
     assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in closing
-    assert "fresh     failed: sample 1: correct on all 10 fresh instances (seed " in closing
+    assert "fresh      failed: sample 1: correct on all 10 fresh instances (seed " in closing
     assert "; sample 2, which counts: correct on all 10 fresh instances (seed " in closing
     assert closing.count("), overfitted, 0 better, 10 equal and 0 worse than the initial program") == 2
 
