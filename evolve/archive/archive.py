@@ -406,7 +406,7 @@ class Archive:
         self._objects.sync()
         self.reader.apply(self._journal.append(event))
         self._behind += 1
-        if self._refs.trouble or self._behind >= max(_BEHIND, len(self.reader.programs) // 4):
+        if self._behind >= max(_BEHIND, len(self.reader.programs) // 4):
             self._follow()
 
     def _follow(self) -> None:

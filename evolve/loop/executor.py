@@ -114,6 +114,7 @@ class ThreadExecutor:
         self._evaluating = ThreadPoolExecutor(evaluating, thread_name_prefix="evaluate")
         self._arrived: SimpleQueue[Ended | _Posted] = SimpleQueue()
         self._lock = threading.Lock()
+        self._unsettled: set[Future[Any]] = set()  # of what was posted and has no outcome yet
         self._closed = False
 
     def now(self) -> float:
@@ -144,6 +145,7 @@ class ThreadExecutor:
         with self._lock:
             if self._closed:
                 raise _ending()
+            self._unsettled.add(posted.outcome)
             self._arrived.put(posted)
         outcome: _T = posted.outcome.result()
         return outcome
@@ -153,18 +155,17 @@ class ThreadExecutor:
         with self._lock:
             self._closed = True
         self._cancel()
-        while not self._arrived.empty():
-            if isinstance(posted := self._arrived.get_nowait(), _Posted):
-                posted.outcome.set_exception(_ending())
+        for outcome in self._unsettled:  # those of a batch that an exception cut short, too
+            outcome.set_exception(_ending())
+        self._unsettled.clear()
         for pool in (self._asking, self._evaluating):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _serve(self, posted: _Posted) -> None:
-        try:
-            posted.outcome.set_result(posted.action())
-        except BaseException:  # boundary: it is the owner's, who does not go on after it
-            posted.outcome.set_exception(_ending())
-            raise
+        result = posted.action()  # what it raises is the owner's, who closes then
+        with self._lock:
+            self._unsettled.discard(posted.outcome)
+        posted.outcome.set_result(result)
 
 
 def _ending() -> CallFailed:

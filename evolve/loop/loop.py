@@ -79,9 +79,9 @@ class Loop:
             self._under_way.cut_off.extend(restore(self._run))
             return self._go()
         finally:
+            self._executor.close()
             for flow in self._under_way.flows.values():
                 flow.steps.close()
-            self._executor.close()
 
     def ending(self, limit: StopReason, *, interrupted: bool) -> SessionEnd:
         """What the session came to, now that `limit` made it end and its closing checks are over."""

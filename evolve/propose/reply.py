@@ -152,13 +152,14 @@ def _of_response(parts: Iterable[Any]) -> Reply:
 def _of_whole_response(response: "Response") -> Reply:
     if response.error or not isinstance(response.output, list):
         raise Unreadable("the answer has no output", response.to_dict(warnings=False))
-    parts = [part for item in response.output if item.type == "message" for part in item.content]
+    parts = [part for item in response.output if item.type == "message" for part in item.content or ()]
     refusal = "".join(_text(part.refusal) for part in parts if part.type == "refusal")
     items = [item for item in response.output if item.type == "reasoning"]
     thoughts = [_text(part.text) for item in items for part in item.summary or item.content or ()]
     details = response.incomplete_details
     ended = (details and details.reason) or response.status
-    return _reply(_text(response.output_text), thoughts, refusal, ended, _counts(response.usage, "input", "output"))
+    said = "".join(_text(part.text) for part in parts if part.type == "output_text")
+    return _reply(said, thoughts, refusal, ended, _counts(response.usage, "input", "output"))
 
 
 def _reply(content: str, thoughts: list[str], refusal: str, ended: object, counts: tuple[int | None, ...]) -> Reply:

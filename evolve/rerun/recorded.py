@@ -170,10 +170,10 @@ class RecordedExecutor(ThreadExecutor, Admission):
             if self._tape.as_recorded and isinstance(event, AskedEvent):
                 cut_off[0] = replace(begun, asked=event)
             return True
-        refused = self._tools.record.refusals.get((begun.generation, begun.attempt))
-        if refused is not None:
-            return event is not None and event.seq == refused
         comes_next = getattr(event, "generation", None) in [one.generation for one in cut_off]
+        refused = self._tools.record.refusals.get((begun.generation, begun.attempt))
+        if refused is not None and not comes_next:
+            return event is not None and event.seq == refused
         return comes_next or len(self._under_way.flows) < self._parallel
 
     def summarises(self) -> bool:
