@@ -19,7 +19,6 @@ from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
-from evolve.completion import CallPhase
 from evolve.dotted import is_dotted
 from evolve.errors import MachineError
 from evolve.invocation import command
@@ -262,10 +261,7 @@ def _accounted(archive: RunReader) -> str:
 def _failures(archive: RunReader) -> str:
     """The model calls that failed, by what the server said: `23 calls: HTTP 500: CUDA out of memory`."""
     said = Counter(
-        event.message
-        for events in archive.accounts.calls.values()
-        for event in events
-        if event.phase is CallPhase.FAILED and not event.adapted and event.status != "cancelled"
+        event.message for events in archive.accounts.calls.values() for event in events if event.is_server_failure
     )
     lines = [f"{counted(times, 'call')}: {one_line(message, 200)}" for message, times in said.most_common(3)]
     more = said.total() - sum(times for _, times in said.most_common(3))

@@ -30,6 +30,7 @@ from evolve.review.run_facts import (
     how_it_stands,
     notes_json,
     sessions_json,
+    troubles_json,
 )
 from evolve.review.scores import Target, orders_text, score_json, target_of
 from evolve.review.uplift import uplift_of
@@ -50,8 +51,8 @@ OPENED_RUN: Final = shape_of(f"run task suite fingerprint repeatable overfitted 
 OF_ALL: Final = shape_of("uplift adapted models calls_by_kind since_best tuning_baseline")
 """What follows there behind the programs and generations."""
 HEAD: Final = shape_of(
-    f"""events state newest=t_last self_judged spent {_AIMS} believed best=best_generation best_value path sessions
-    notes"""
+    f"""events state newest=t_last self_judged spent troubles {_AIMS} believed best=best_generation best_value path
+    sessions notes"""
 )
 """The small keys of a page: what may change with every event."""
 REST: Final = shape_of(
@@ -297,6 +298,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "tokens_under_way": lambda r: r.archive.under_way.tokens,
     "usd_under_way": lambda r: r.archive.under_way.cost_usd,
     "spent": lambda r: _spent_json(r.archive),
+    "troubles": lambda r: troubles_json(r.archive, running=r.running),
     "calls": lambda r: calls_json(r.archive),
     "calls_by_kind": lambda r: calls_by_kind(all_calls(r.archive)),
     "adapted": lambda r: adaptations(r.archive),

@@ -28,7 +28,8 @@ function callsParts(run) {
     [run.state.running ? "under way" : "cut off", open.calls ? `${plural(open.calls, "call", "calls")}, for which ${count(open.tokens)} tokens, ${open.cost_usd === null ? "of unknown price" : dollars(open.cost_usd)}, are kept${run.state.running ? "" : ": they count as spent once the run is resumed"}` : null]]);
   const kinds = plainTable(["for", ...numbers("calls", "share", "tokens", "cost", "failed or lost")], calls.kinds.map((row) => [
     KINDS[row.kind], fixed(row.total, 0), percent(row.total / calls.total), count(row.tokens_in + row.tokens_out), dollars(row.cost_usd), fixed(row.unanswered, 0)]), "None.");
-  const status = plainTable(["status", ...numbers("calls")], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0)]), "No model was called: the proposer works without one.");
+  const said = (status) => calls.said.filter((one) => one.status === status).map((one) => h("div", null, `${fixed(one.calls, 0)}: ${brief(one.message, 300)}`));
+  const status = plainTable(["status", ...numbers("calls"), "what the server said"], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0), said(word)]), "No model was called: the proposer works without one.");
   const models = plainTable(["model", ...numbers("calls", "tokens in", "tokens out", "cost", "median", "95 %")], (calls.models || []).map((row) => [
     brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), dollars(row.cost_usd), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");
   const dear = run.gens.n.map((_, at) => at).filter((at) => run.gens.tokens[at] > 0).sort((a, b) => (run.gens.cost_usd[b] ?? 0) - (run.gens.cost_usd[a] ?? 0) || run.gens.tokens[b] - run.gens.tokens[a]).slice(0, 10);
