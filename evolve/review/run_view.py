@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from evaluator.untrusted import one_line
+from evaluator.untrusted import block
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, ProgramRecord
 from evolve.evidence.yields import ModelYield, model_yields
-from evolve.propose.verdicts import telling_line
 from evolve.review.curves import lines, sampled
 from evolve.review.doubts import against_best, held_out_change
 from evolve.review.generation_view import COLUMNS, STAGES, GenerationReader, GenerationView, Shape, shape_of
@@ -184,6 +183,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
 # -- how far its generations came ------------------------------------------------------------------------------------
 
 _FAILED: Final = frozenset({"failed", "refused", "duplicate", "quarantined", "unanswered"})
+_EXAMPLE_LIMIT: Final = 1000
 _COUNTED: Final = ("asked", "answered", "applied", "correct", "improved", "best")
 
 
@@ -219,7 +219,7 @@ def _failures(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
             "count": len(failed),
             "generations": [view.generation for view in failed],
             "again": [attempt.generation for attempt in refused],
-            "example": failed[-1].why if failed else one_line(telling_line(refused[-1].message or ""), 400),
+            "example": block(failed[-1].whole_fault if failed else refused[-1].message or "", _EXAMPLE_LIMIT),
         }
         for reason, failed, refused in sorted(found, key=lambda one: (-len(one[1]) - len(one[2]), one[0]))
     ]

@@ -287,6 +287,15 @@ def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
     assert answered["latency_s"] == {"median": 1.0, "p95": 1.0}
 
 
+def test_the_example_of_a_failure_keeps_its_lines(recorded_runs):
+    run = recorded_runs("lines")
+    run.ask(1, [run.initial()])
+    message = "Block 1 matches nothing:\n--- the SEARCH lines\n+++ the program, lines 5-7"
+    run.archive.refused(1, 0, reason="no_match", message=message, final=True)
+    (failure,) = run_document("lines", run.archive.reader)["failures"]
+    assert failure["example"] == message
+
+
 def test_a_server_that_fails_is_quoted_until_it_answers(recorded_runs):
     run = recorded_runs("server_fails")
     initial = run.initial()
