@@ -17,12 +17,21 @@ class _Pending:
     state: Literal["asked", "sent", "failed"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFailures:
+    """The calls to one model that failed since its last answer: how many, and the last of them."""
+
+    count: int
+    last: CalledEvent
+
+
 class Accounts:
     """The calls behind each request, what all of them took, and what those under way may take."""
 
     def __init__(self) -> None:
         self.spent = Spending()
         self.calls: dict[RequestKey, list[CalledEvent]] = {}  # the `called` events of each request
+        self.failing: dict[str, ServerFailures] = {}  # by model, in this session
         self._pending: dict[RequestKey, _Pending] = {}
 
     def asked(self, key: RequestKey, event: AskedEvent) -> None:
@@ -41,6 +50,9 @@ class Accounts:
         if event.phase is CallPhase.FAILED:
             self.spent = self.spent.plus(usage, answered=False)
             self._pending[key] = _Pending(usage=NOTHING, state="failed")
+            if event.is_server_failure:
+                before = self.failing.get(event.model)
+                self.failing[event.model] = ServerFailures(count=1 + (before.count if before else 0), last=event)
         else:
             self.spent = self.spent.sent()
             self._pending[key] = _Pending(usage=usage, state="sent")
@@ -49,6 +61,8 @@ class Accounts:
         """A request was answered."""
         self._pending.pop(key, None)
         self.spent = self.spent.plus(usage)
+        if events := self.calls.get(key):
+            self.failing.pop(events[-1].model, None)
 
     def given_up(self, key: RequestKey) -> None:
         """A request has its end, and all that it took was counted."""
@@ -64,6 +78,7 @@ class Accounts:
     def resumed(self) -> None:
         """Another session began. What was only written down was never sent: nothing is kept for it until it is written
         down again. Every request of the meta-summarizer that was under way was cut off."""
+        self.failing = {}
         self._pending = {key: pending for key, pending in self._pending.items() if pending.state != "asked"}
         for key in [key for key in self._pending if isinstance(key, MetaKey)]:
             self.lost(key)
@@ -71,6 +86,14 @@ class Accounts:
     def is_sent(self, key: RequestKey) -> bool:
         """Whether a request was sent and has no end."""
         return key in self._pending and self._pending[key].state == "sent"
+
+    def silent_since(self) -> dict[str, float]:
+        """When the oldest of the requests that were sent and have no end was sent, by model."""
+        sent = (self.calls[key][-1] for key, pending in self._pending.items() if pending.state == "sent")
+        oldest: dict[str, float] = {}
+        for event in sent:
+            oldest[event.model] = min(event.t, oldest.get(event.model, event.t))
+        return oldest
 
     def under_way(self) -> Spending:
         """What is kept for the calls that were sent and have no end yet: where the run was cut off it counts, as that

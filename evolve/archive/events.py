@@ -539,6 +539,11 @@ class CalledEvent(_Used):
     adapted: Adaptations = ()
     """What is asked otherwise from now on, since the endpoint refused it. It holds until `models` is changed."""
 
+    @property
+    def is_server_failure(self) -> bool:
+        """Whether it failed by what the server did: not since it is to be asked otherwise, or the run ended."""
+        return self.phase is CallPhase.FAILED and not self.adapted and self.status != "cancelled"
+
     def fault(self) -> str | None:
         """What was drawn is said before a call, what is asked otherwise after it failed."""
         if self.sampled is not None and self.phase is not CallPhase.CALLING:

@@ -42,6 +42,8 @@ from evolve.program import PatchKind, Program
 from evolve.python_source import MAX_SOURCE_BYTES
 from evolve.usage import Spending
 
+SHORT = 8
+"""How many letters of a commit are shown. That many digits are the beginning of a commit, and fewer a generation."""
 _HEX = frozenset("0123456789abcdef")
 _UNSOUND = (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError)
 """What adding an event raises that cannot be right."""
@@ -377,17 +379,17 @@ class RunReader(State):
             if self.best is None:
                 raise self._not_found("there is no correct program yet, so no best one")
             return self.best
-        if name.isascii() and name.isdigit():
-            number = int(name) if len(name) < 20 else -1
+        if name.isascii() and name.isdigit() and len(name) < SHORT:
+            number = int(name)
             if number in self.by_generation:
                 return self.by_generation[number]
             status = self.statuses.get(number)
             how = "was not begun" if status is None else f"made no program ({status.value})"
-            raise self._not_found(f"generation {one_line(name, 20)} {how}")
+            raise self._not_found(f"generation {name} {how}")
         prefix = name.lower()
         found = [r for r in self.programs if r.commit.startswith(prefix)] if prefix and set(prefix) <= _HEX else []
         if len(found) > 1:
-            which = ", ".join(f"{r.commit[:12]} (generation {r.generation})" for r in found[:5])
+            which = ", ".join(f"{r.commit[: len(prefix) + SHORT]} (generation {r.generation})" for r in found[:5])
             raise ArchiveError(f"{self.folder}: {len(found)} commits begin with {prefix!r}: {which}; give more letters")
         if not found:
             raise self._not_found(f"there is no program {one_line(name, 60)!r}")

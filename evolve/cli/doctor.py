@@ -4,7 +4,6 @@ import argparse
 
 from evaluator.check import Finding
 from evolve.cli import output
-from evolve.cli.drawing import CELL_LIMIT
 from evolve.cli.options import endpoint_keys
 from evolve.config import Config, yaml_lines
 from evolve.doctor import machine
@@ -35,12 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     output.print_table(machine.table(checks))
     output.say()
     for check in checks:
-        if check.state is not Finding.OK:
-            tone = Tone.BAD if check.needed else Tone.QUIET
-            if len(check.detail) > CELL_LIMIT:  # the table shows its beginning only
-                output.say(f"{check.name}: {check.detail}", tone)
-            if check.fix:
-                output.say(f"{check.name}: {check.fix}", tone)
+        if check.state is not Finding.OK and check.fix:
+            output.say(f"{check.name}: {check.fix}", Tone.BAD if check.needed else Tone.QUIET)
     for check in checks:
         for setting in yaml_lines(check.settings):
             output.say(f"{check.name}: put into the configuration: {setting}")

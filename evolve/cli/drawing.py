@@ -15,6 +15,8 @@ CELL_LIMIT = 120
 FIELD_LIMIT = 4000
 _ELASTIC_WIDTH = 16  # columns that give way keep at least this, before spare ones are left out
 _FOLD_WIDTH = 32  # a run's usual name fits
+_FOLDED = (Fit.FOLD, Fit.TEXT)
+_LEAST_WIDTHS = {Fit.CUT: _ELASTIC_WIDTH} | dict.fromkeys(_FOLDED, _FOLD_WIDTH)
 _GAP = 2  # blanks between two columns
 
 Fields = Iterable[tuple[str, Cell | str]]
@@ -42,8 +44,8 @@ def draw_table(table: Table, width: int) -> tuple[Drawn, int]:
         drawn.add_column(
             Text(titles[index]),
             justify="right" if column.number else "left",
-            no_wrap=column.fit is not Fit.FOLD,
-            overflow="fold" if column.fit is Fit.FOLD else "ellipsis",
+            no_wrap=column.fit not in _FOLDED,
+            overflow="fold" if column.fit in _FOLDED else "ellipsis",
             width=column_width,
         )
     for row, line in zip(table.rows, texts, strict=True):
@@ -89,10 +91,7 @@ def fitted_widths(columns: Sequence[Column], widths: Sequence[int], available: i
     As many spare columns as there is no room for are left out, from the right; then the elastic ones share what
     the others leave, the narrow ones first, each having at least `_ELASTIC_WIDTH` or `_FOLD_WIDTH` if it wants as much.
     """
-    fitted = {
-        index: min({Fit.CUT: _ELASTIC_WIDTH, Fit.FOLD: _FOLD_WIDTH}.get(columns[index].fit, width), width)
-        for index, width in enumerate(widths)
-    }
+    fitted = {index: min(_LEAST_WIDTHS.get(columns[index].fit, width), width) for index, width in enumerate(widths)}
     for index in reversed(range(len(columns))):
         if columns[index].fit is Fit.SPARE and _room(fitted, available) < 0:
             del fitted[index]
@@ -127,7 +126,10 @@ def _titles(table: Table) -> list[str]:
 
 
 def _texts(table: Table) -> list[list[str]]:
-    return [[untrusted.one_line(cell.text, CELL_LIMIT) for cell in row] for row in table.rows]
+    limits = [FIELD_LIMIT if column.fit is Fit.TEXT else CELL_LIMIT for column in table.columns]
+    return [
+        [untrusted.one_line(cell.text, limit) for cell, limit in zip(row, limits, strict=True)] for row in table.rows
+    ]
 
 
 def _cells(fields: Fields) -> list[tuple[str, Cell]]:

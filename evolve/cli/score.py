@@ -98,7 +98,7 @@ def _on_fresh(arguments: argparse.Namespace, task: Task, suites: list[str], prog
                 output.say(f"{task.name}/{name}: {arguments.fresh} instances drawn anew, seed {seed}", Tone.QUIET)
                 output.say(f"Better, equal, worse: than the initial program. {fresh.NO_BOUND}", Tone.QUIET)
                 output.say()
-                output.print_table(fresh.table(rows[-len(everyone) :]))
+                output.print_table(fresh.table(rows[-len(everyone) :], found[0].objective))
     if arguments.json:
         output.print_json(rows)
     return 0

@@ -120,7 +120,7 @@ def check_layers(level: str) -> list[Check]:
 
 def table(checks: Sequence[Check]) -> Table:
     """One line for each check."""
-    columns = (Column("check"), Column("state"), Column("detail", fit=Fit.FOLD))
+    columns = (Column("check"), Column("state"), Column("detail", fit=Fit.TEXT))
     return Table(columns=columns, rows=tuple(_cells(check) for check in checks))
 
 

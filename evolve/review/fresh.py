@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from evaluator.evaluation import Evaluation
 from evaluator.fresh import compared
+from evaluator.objective import Objective
 from evaluator.task import Suite, Task
-from evolve.review.scores import metric_text, score_text
-from evolve.review.table import Cell, Fit, Table, TableOf, Tone
+from evolve.review.scores import metric_text, value_text
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone, objective_title
 
 NO_BOUND: Final = "No optimum of a fresh instance is known: costs are compared, exactly."
 _BASELINES: Final = "baselines"
@@ -40,6 +41,8 @@ def _row(name: str, found: Evaluation, initial: Evaluation, suite: Suite, seed: 
         "correct": found.correct,
         "outcome": found.outcome.value,
         "combined_score": found.combined_score,
+        "metric": found.objective.metric,
+        "value": found.value,
         "mean_cost": _mean([result.cost for result in found.results]),
         "against_initial": {"better": better, "equal": equal, "worse": worse},
         "results": [
@@ -55,11 +58,11 @@ def _row(name: str, found: Evaluation, initial: Evaluation, suite: Suite, seed: 
     }
 
 
-def table(found: Sequence[Mapping[str, Any]]) -> Table:
-    """The rows on a screen."""
+def table(found: Sequence[Mapping[str, Any]], objective: Objective) -> Table:
+    """The rows on a screen, each value as the task's own metric."""
     table = TableOf(found)
     table.column("program", lambda row: str(row["program"]), fit=Fit.FOLD)
-    table.column("score", _score_cell, number=True)
+    table.column(objective_title(objective), _value_cell, number=True)
     table.column("mean", lambda row: metric_text(row["mean_cost"]), number=True)
     for name in ("better", "equal", "worse"):
         table.column(name, partial(_count, name), number=True)
@@ -67,8 +70,8 @@ def table(found: Sequence[Mapping[str, Any]]) -> Table:
     return table.table()
 
 
-def _score_cell(row: Mapping[str, Any]) -> Cell:
-    return Cell(score_text(row["combined_score"]), Tone.STRONG if row["correct"] else Tone.BAD)
+def _value_cell(row: Mapping[str, Any]) -> Cell:
+    return Cell(value_text(row["value"]), Tone.STRONG if row["correct"] else Tone.BAD)
 
 
 def _count(name: str, row: Mapping[str, Any]) -> str:

@@ -314,14 +314,19 @@ class GenerationView:
         unparsed = self.status in OPEN or last.reason in _NOT_PARSED or last.reason in _UNUSABLE
         return "answered" if unparsed else "parsed"
 
-    @cached_property
-    def fault(self) -> str:
-        """Why it has no correct program, in a line: why its last answer was refused, why its program is quarantined, or
-        what that raised."""
+    @property
+    def whole_fault(self) -> str:
+        """Why it has no correct program: why its last answer was refused, why its program is quarantined, or what that
+        raised."""
         if self.program is None:
             said = "" if self.deciding is None else self.deciding.message or ""
-            return telling_line(said.partition("\n")[2] if self.mark == "failed" else said)
-        return "" if self.program.correct else telling_line(self.program.quarantine or self.evaluation.detail)
+            return said.partition("\n")[2] if self.mark == "failed" else said
+        return "" if self.program.correct else self.program.quarantine or self.evaluation.detail
+
+    @cached_property
+    def fault(self) -> str:
+        """The same in a line."""
+        return telling_line(self.whole_fault)
 
     @property
     def why(self) -> str:

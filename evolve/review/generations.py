@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
-from evolve.archive.reader import RunReader
+from evolve.archive.reader import SHORT, RunReader
 from evolve.archive.records import OPEN
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import spending_brief
@@ -22,7 +22,7 @@ from evolve.review.texts import duration_text, patch_label
 def generation_called(archive: RunReader, name: str) -> int:
     """The generation that a user means: as `RunReader.find` has it, or one that was proposed and became no program.
     Raises ArchiveError."""
-    if name.isascii() and name.isdigit() and len(name) < 10 and int(name) in archive.statuses:
+    if name.isascii() and name.isdigit() and len(name) < SHORT and int(name) in archive.statuses:
         return int(name)
     return archive.find(name).generation
 

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from evaluator.untrusted import one_line
 from evolve.archive.calls import CALLING, Call
 from evolve.archive.events import Status, document_of
 from evolve.archive.reader import RunReader
@@ -13,6 +14,7 @@ from evolve.completion import MetaKey
 from evolve.config import Config
 from evolve.errors import InputError
 from evolve.review.calls import KINDS, with_kinds
+from evolve.search.stopping import end_text
 from evolve.trust import stored_config
 
 
@@ -67,8 +69,39 @@ def calls_json(archive: RunReader) -> dict[str, Any]:
         "by_status": dict(sorted(status.items())),
         "kinds": calls_by_kind(calls),
         "models": of_models,
+        "said": _said([one.call for one in calls]),
         "adapted": adaptations(archive),
     }
+
+
+_MOST_SAID: Final = 5
+
+
+def _said(calls: Sequence[Call]) -> list[dict[str, Any]]:
+    """What servers said where calls failed, the most frequent first: how many calls heard it, at most five of each
+    status."""
+    heard = Counter((call.status, one_line(call.message, 400)) for call in calls if call.message)
+    shown: Counter[str] = Counter()
+    found = []
+    for (status, message), count in heard.most_common():
+        shown[status] += 1
+        if shown[status] <= _MOST_SAID:
+            found.append({"status": status, "message": message, "calls": count})
+    return found
+
+
+def troubles_json(archive: RunReader, *, running: bool) -> list[dict[str, Any]]:
+    """The models whose last calls failed, or (`silent`) have no answer: of those that failed since its last answer how
+    many there are, what the server said last, and when (`t`); of a silence when it began."""
+    failing = archive.accounts.failing
+    found = [
+        {"model": model, "status": one.last.status, "message": one_line(one.last.message, 400), "t": one.last.t}
+        | {"failed": one.count}
+        for model, one in failing.items()
+    ]
+    unanswered = archive.accounts.silent_since() if running else {}
+    silent = {"status": "silent", "message": "no answer", "failed": 0}
+    return [*found, *({"model": model, "t": t} | silent for model, t in unanswered.items() if model not in failing)]
 
 
 def adaptations(archive: RunReader) -> list[str]:
@@ -132,8 +165,8 @@ def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def how_it_stands(finished: str | None, *, running: bool) -> str:
-    """Whether a run goes on, or why it does not."""
-    return finished or ("running" if running else "cut off")
+    """Whether a run goes on, or how it ended, in words."""
+    return end_text(finished) if finished else "running" if running else "killed"
 
 
 def sessions_json(archive: RunReader) -> list[dict[str, Any]]:

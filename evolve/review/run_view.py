@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from evaluator.untrusted import one_line
+from evaluator.untrusted import block
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, ProgramRecord
 from evolve.evidence.yields import ModelYield, model_yields
-from evolve.propose.verdicts import telling_line
 from evolve.review.curves import lines, sampled
 from evolve.review.doubts import against_best, held_out_change
 from evolve.review.generation_view import COLUMNS, STAGES, GenerationReader, GenerationView, Shape, shape_of
@@ -30,6 +29,7 @@ from evolve.review.run_facts import (
     how_it_stands,
     notes_json,
     sessions_json,
+    troubles_json,
 )
 from evolve.review.scores import Target, orders_text, score_json, target_of
 from evolve.review.uplift import uplift_of
@@ -50,8 +50,8 @@ OPENED_RUN: Final = shape_of(f"run task suite fingerprint repeatable overfitted 
 OF_ALL: Final = shape_of("uplift adapted models calls_by_kind since_best tuning_baseline")
 """What follows there behind the programs and generations."""
 HEAD: Final = shape_of(
-    f"""events state newest=t_last self_judged spent {_AIMS} believed best=best_generation best_value path sessions
-    notes"""
+    f"""events state newest=t_last self_judged spent troubles {_AIMS} believed best=best_generation best_value path
+    sessions notes"""
 )
 """The small keys of a page: what may change with every event."""
 REST: Final = shape_of(
@@ -183,6 +183,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
 # -- how far its generations came ------------------------------------------------------------------------------------
 
 _FAILED: Final = frozenset({"failed", "refused", "duplicate", "quarantined", "unanswered"})
+_EXAMPLE_LIMIT: Final = 1000
 _COUNTED: Final = ("asked", "answered", "applied", "correct", "improved", "best")
 
 
@@ -218,7 +219,7 @@ def _failures(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
             "count": len(failed),
             "generations": [view.generation for view in failed],
             "again": [attempt.generation for attempt in refused],
-            "example": failed[-1].why if failed else one_line(telling_line(refused[-1].message or ""), 400),
+            "example": block(failed[-1].whole_fault if failed else refused[-1].message or "", _EXAMPLE_LIMIT),
         }
         for reason, failed, refused in sorted(found, key=lambda one: (-len(one[1]) - len(one[2]), one[0]))
     ]
@@ -297,6 +298,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "tokens_under_way": lambda r: r.archive.under_way.tokens,
     "usd_under_way": lambda r: r.archive.under_way.cost_usd,
     "spent": lambda r: _spent_json(r.archive),
+    "troubles": lambda r: troubles_json(r.archive, running=r.running),
     "calls": lambda r: calls_json(r.archive),
     "calls_by_kind": lambda r: calls_by_kind(all_calls(r.archive)),
     "adapted": lambda r: adaptations(r.archive),

@@ -54,6 +54,7 @@ class Fit(StrEnum):
     SPARE = "spare"  # left out
     CUT = "cut"  # shortened, with an ellipsis
     FOLD = "fold"  # broken into several lines
+    TEXT = "text"  # the same of whole sentences, which are not shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +120,14 @@ class TableOf(Generic[Row]):
 
 def value_title(scores: Sequence[Scored]) -> str:
     """What the column of these values is called: the metric, its unit, and whether a program had a hand in one."""
-    objective = _objective(scores)
+    self_judged = f" ({SELF_JUDGED})" if any(score.self_judged for score in scores) else ""
+    return f"{objective_title(_objective(scores))}{self_judged}"
+
+
+def objective_title(objective: Objective) -> str:
+    """The metric of a task, and its unit."""
     title = "score" if objective.metric == COMBINED else objective.metric
-    unit = f" ({objective.unit})" if objective.unit else ""
-    return f"{title}{unit}{f' ({SELF_JUDGED})' if any(score.self_judged for score in scores) else ''}"
+    return f"{title} ({objective.unit})" if objective.unit else title
 
 
 def _objective(scores: Sequence[Scored]) -> Objective:

@@ -6,25 +6,18 @@ from itertools import pairwise
 from os.path import commonprefix
 
 from evaluator.untrusted import one_line
+from evolve.archive.reader import SHORT
 from evolve.archive.records import ProgramRecord
 from evolve.patch.text import unified
 from evolve.program import split_lines
 
-SHORT = 8
-
 
 def short_commits(commits: Iterable[str]) -> dict[str, str]:
-    """For each commit, its first letters: at least `SHORT`, as many as it takes to hold a letter that is no digit (a
-    number is a generation), and to be the beginning of no other."""
+    """For each commit, its first letters: `SHORT`, or as many as it takes to be the beginning of no other."""
     ordered = sorted(set(commits))
     shared = [len(commonprefix(pair)) for pair in pairwise(ordered)]  # noqa: RUF071 # letters are meant
-    short = {}
-    for index, commit in enumerate(ordered):
-        length = max(SHORT, *(1 + n for n in shared[max(0, index - 1) : index + 1]), 1)
-        while length < len(commit) and commit[:length].isdigit():
-            length += 1
-        short[commit] = commit[:length]
-    return short
+    lengths = [max(SHORT, *(1 + n for n in shared[max(0, index - 1) : index + 1]), 1) for index in range(len(ordered))]
+    return {commit: commit[:length] for commit, length in zip(ordered, lengths, strict=True)}
 
 
 def time_text(seconds: float) -> str:

@@ -17,7 +17,7 @@ from evolve.completion import CallEvent, CallPhase, Completion, PatchKey
 from evolve.errors import ArchiveError
 from evolve.usage import Usage
 from tests.archive.small_run import IDENTITY, answer, ask, evaluation, evolve_on, git, record
-from tests.builders import make_question
+from tests.builders import make_question, make_record
 
 
 def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:
@@ -274,13 +274,23 @@ def test_a_program_is_found_by_best_generation_and_commit(make_run) -> None:
         for name, said in (
             ("3", r"generation 3 made no program \(duplicate\); it has 6, of generations 0 to 6"),
             ("7", "generation 7 was not begun"),
-            ("9" * 5000, "was not begun"),
+            ("9" * 7, "generation 9999999 was not begun"),
+            ("9" * 5000, "there is no program '9999"),
             ("zebra", "there is no program 'zebra'"),
             ("", "there is no program"),
             ("\x1b[2J", r"no program '\\\\x1b\[2J'"),
         ):
             with pytest.raises(ArchiveError, match=said):
                 archive.find(name)
+
+
+def test_eight_digits_are_a_commit_and_fewer_a_generation(make_run) -> None:
+    with RunReader.open(make_run(generations=2)) as archive:
+        digits = make_record(77, commit=f"12345678{'a' * 32}")
+        archive.programs.append(digits)
+        assert archive.find("12345678") is archive.find("12345678a") is digits
+        with pytest.raises(ArchiveError, match="generation 1234567 was not begun"):
+            archive.find("1234567")
 
 
 def test_an_ambiguous_commit_names_those_it_could_be(make_run) -> None:

@@ -61,6 +61,18 @@ def test_fresh_instances_of_a_task_to_maximise_are_worth_what_the_judge_returned
     assert rows[0]["mean_cost"] == float(sum(costs) / 3) > 0
 
 
+def test_fresh_instances_of_a_task_to_minimise_show_the_metric_as_it_is(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    evolve("new", "mine", "--kind", "interactive")
+    fresh = "score", "mine/initial.py", "--task", "mine", "--fresh", "3", "--seed", "s"
+    row, _ = evolve_json(*fresh)
+    shown = evolve(*fresh)
+    assert row["value"] == -row["combined_score"] > 0
+    assert f"{row['value']:.6f}" in shown
+    assert "-" not in shown.partition("mine/initial.py")[2].split("\n")[0]
+    assert row["metric"] == "bins" in shown
+
+
 def test_an_existing_folder_is_refused(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()

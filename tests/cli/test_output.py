@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
 from evolve.cli import drawing, output
 from evolve.review.table import Cell, Column, Fit, Table
@@ -59,6 +60,19 @@ def test_narrow_terminals_lose_spare_columns_first_then_width(available):
     assert (2 in fitted) == (available >= 80)
     if available >= 60:
         assert sum(fitted.values()) + 2 * (len(fitted) - 1) <= available
+
+
+def test_a_sentence_in_a_table_is_broken_into_lines_and_never_cut(capsys):
+    sentence = " ".join(f"word{number}" for number in range(40))
+    columns = Column("check"), Column("detail", fit=Fit.TEXT)
+    table = Table(columns=columns, rows=((Cell("disk"), Cell(sentence)),))
+    output.print_table(table)
+    assert sentence in capsys.readouterr().out
+    drawn, _ = drawing.draw_table(table, 60)
+    Console(width=60).print(drawn)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert " ".join(line[4:].strip() for line in lines[1:]) == sentence
 
 
 @pytest.mark.parametrize("command", READ_ONLY_COMMANDS)

@@ -287,6 +287,51 @@ def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
     assert answered["latency_s"] == {"median": 1.0, "p95": 1.0}
 
 
+def test_the_example_of_a_failure_keeps_its_lines(recorded_runs):
+    run = recorded_runs("lines")
+    run.ask(1, [run.initial()])
+    message = "Block 1 matches nothing:\n--- the SEARCH lines\n+++ the program, lines 5-7"
+    run.archive.refused(1, 0, reason="no_match", message=message, final=True)
+    (failure,) = run_document("lines", run.archive.reader)["failures"]
+    assert failure["example"] == message
+
+
+def test_a_server_that_fails_is_quoted_until_it_answers(recorded_runs):
+    run = recorded_runs("server_fails")
+    initial = run.initial()
+    ended = run.archive.reader.chronicle.events
+    sent = {"call": 0, "model": "m"}
+    busy = {**sent, "phase": CallPhase.FAILED, "status": "rate_limited", "http_status": 429}
+    for generation in (1, 2):
+        run.archive.asked(make_question(generation, [initial]), "a prompt")
+        key = PatchKey(generation, 0)
+        run.archive.called(key, CallEvent(**sent, phase=CallPhase.CALLING, status="calling"))
+        run.archive.called(key, CallEvent(**busy, message=f"HTTP 429: slow down {generation}"))
+    head = changes(run.archive.reader, ended)
+    calls = run_document("server_fails", run.archive.reader)["calls"]
+    run.archive.answered(1, 0, Completion(text="an answer", usage=PAID["usage"]))
+    answered = changes(run.archive.reader, ended)
+    (trouble,) = head["troubles"]
+    assert trouble.pop("t") == head["newest"]
+    assert trouble == {"model": "m", "status": "rate_limited", "message": "HTTP 429: slow down 2", "failed": 2}
+    assert calls["said"][0] == {"status": "rate_limited", "message": "HTTP 429: slow down 1", "calls": 1}
+    assert answered["troubles"] == []
+
+
+def test_a_request_without_an_answer_is_silent_while_the_run_goes_on(recorded_runs):
+    run = recorded_runs("server_silent")
+    initial = run.initial()
+    for generation in (1, 2):
+        run.archive.asked(make_question(generation, [initial]), "a prompt")
+        sent = CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m")
+        run.archive.called(PatchKey(generation, 0), sent)
+    (silent,) = run_document("server_silent", run.archive.reader)["troubles"]
+    assert (silent["model"], silent["status"], silent["failed"]) == ("m", "silent", 0)
+    assert silent["t"] == run.archive.reader.calls(PatchKey(1, 0))[0].t
+    run.archive.stopped("interrupted")
+    assert run_document("server_silent", run.archive.reader)["troubles"] == []
+
+
 HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[31m\u202e\ud800" + "x" * 100_000
 
 

@@ -1,7 +1,7 @@
 import { h, link, put } from "./dom.js";
 import { mend } from "./mend.js";
 import { count, duration, moment, spentText } from "./numbers.js";
-import { brief, doubtWord, doubts, stateText } from "./texts.js";
+import { brief, doubtWord, doubts } from "./texts.js";
 
 // What several views of a run have in common: its head, its views, sections.
 
@@ -18,18 +18,35 @@ function progressOf(run) {
   return !run.state.running || !open.length ? ended : `${ended}; under way: ${words.slice(0, 4).join(", ")}${words.length > 4 ? ` and ${words.length - 4} more` : ""}`;
 }
 
+const SILENT_S = 5;
+
+// The trouble of each model's server in a line: how many calls failed since its last answer, and what it said; or for how long it has said nothing.
+function troublesOf(run, live) {
+  const ongoing = live && run.state.running;
+  const lines = run.troubles.map((one) => {
+    const since = Math.max(1, Math.round(Date.now() / 1000 - one.t));
+    const said = `⚠ ${brief(one.model, 60)}: ${brief(one.message, 300)}`;
+    if (one.status === "silent") return ongoing && since >= SILENT_S ? `${said} for ${duration(since)}` : null;
+    return `${said}, ${one.failed} failed${ongoing ? `, the last ${duration(since)} ago` : " since its last answer"}`;
+  });
+  return lines.filter(Boolean).join("\n");
+}
+
 export function runHead(run, view, live) {
   const state = h("span", { class: "state" });
   const cost = h("span", { class: "quiet number" });
   const clock = h("span", { class: "quiet number clock" });
   const progress = h("span", { class: "progress number" });
   const doubted = h("span");
+  const troubles = h("div", { class: "bad troubles" });
   const line = h("div", { class: "run-head" }, h("h1", null, run.task, " / ", run.suite), h("span", { class: "run-name" }, brief(run.name, 80)), state, progress, clock, cost, doubted);
   // Time goes on between two events, too.
   const tick = () => {
     const since = live && run.state.running ? Math.max(0, Date.now() / 1000 - run.newest) : 0;
     const text = duration(run.spent.seconds + since);
     if (clock.textContent !== text) put(clock, text);
+    const lines = troublesOf(run, live);
+    if (troubles.textContent !== lines) put(troubles, lines);
   };
   const update = () => {
     tick();
@@ -38,7 +55,7 @@ export function runHead(run, view, live) {
     state.classList.toggle("running", run.state.running);
     state.title = moment(run.newest);
     put(doubted, doubts(run).length ? link(["run", run.name], null, h("span", { class: "bad", title: doubts(run).join(" ") }, `⚠ ${doubtWord(doubts(run))}`)) : null);
-    put(state, run.state.running ? (live ? "● running" : "was running when this was written") : stateText(run.state));
+    put(state, run.state.running ? (live ? "● running" : "was running when this was written") : run.state.text);
     put(cost, [models.length ? brief(models.join(", "), 60) : null, `${count(run.spent.tokens)} tokens`, spentText(run.spent, run.state.running)].filter(Boolean).join(" · "));
   };
   update();
@@ -55,7 +72,7 @@ export function runHead(run, view, live) {
     if (key === view || (view === "program" && key === "generations")) item.setAttribute("aria-current", "page");
     return item;
   }));
-  return { node: h("div", null, line, views), update };
+  return { node: h("div", null, line, troubles, views), update };
 }
 
 // A view that is drawn out of the run alone: `draw` gives its nodes, and with each news what differs of them is mended.

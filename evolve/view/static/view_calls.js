@@ -3,7 +3,7 @@ import { count, dollars, duration, fixed, moment, percent, plural } from "./numb
 import { drawnView, facts, section } from "./parts.js";
 import { copyButton } from "./program_parts.js";
 import { plainTable } from "./table.js";
-import { brief, genLink, stateText, textBlock } from "./texts.js";
+import { brief, genLink, textBlock } from "./texts.js";
 
 // Calls to models, and what the run is: configuration, sessions, how to run it again.
 
@@ -28,7 +28,8 @@ function callsParts(run) {
     [run.state.running ? "under way" : "cut off", open.calls ? `${plural(open.calls, "call", "calls")}, for which ${count(open.tokens)} tokens, ${open.cost_usd === null ? "of unknown price" : dollars(open.cost_usd)}, are kept${run.state.running ? "" : ": they count as spent once the run is resumed"}` : null]]);
   const kinds = plainTable(["for", ...numbers("calls", "share", "tokens", "cost", "failed or lost")], calls.kinds.map((row) => [
     KINDS[row.kind], fixed(row.total, 0), percent(row.total / calls.total), count(row.tokens_in + row.tokens_out), dollars(row.cost_usd), fixed(row.unanswered, 0)]), "None.");
-  const status = plainTable(["status", ...numbers("calls")], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0)]), "No model was called: the proposer works without one.");
+  const said = (status) => calls.said.filter((one) => one.status === status).map((one) => h("div", null, `${fixed(one.calls, 0)}: ${brief(one.message, 300)}`));
+  const status = plainTable(["status", ...numbers("calls"), "what the server said"], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0), said(word)]), "No model was called: the proposer works without one.");
   const models = plainTable(["model", ...numbers("calls", "tokens in", "tokens out", "cost", "median", "95 %")], (calls.models || []).map((row) => [
     brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), dollars(row.cost_usd), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");
   const dear = run.gens.n.map((_, at) => at).filter((at) => run.gens.tokens[at] > 0).sort((a, b) => (run.gens.cost_usd[b] ?? 0) - (run.gens.cost_usd[a] ?? 0) || run.gens.tokens[b] - run.gens.tokens[a]).slice(0, 10);
@@ -46,7 +47,7 @@ function aboutParts(run, live) {
   const believed = run.believed;
   const what = facts([
     ["task / suite", `${run.task} / ${run.suite}`], ["scores", `${run.objective.metric}, ${run.objective.direction}${run.objective.unit ? `, in ${run.objective.unit}` : ""}`], ["seed", String(run.seed)],
-    ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", stateText(run.state)], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : live ? "not computed while it is looked at live; evolve list RUN --json prints it" : null],
+    ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", run.state.text], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : live ? "not computed while it is looked at live; evolve list RUN --json prints it" : null],
     ["sandbox", believed.sandbox], ["evaluator version", believed.evaluator_version], ["bound", run.bound ? `${run.bound.value}, ${run.bound.proven ? "proven" : "not proven"}` : "none known"],
     ["best known", run.best_known ? `${run.best_known.value}${run.best_known.where_from ? `, ${run.best_known.where_from}` : ""}` : null], ["self-judged", run.self_judged ? "⚠ yes: the program shares the process that made its score" : "no"]]);
   const replay = run.replay ? section("Run the best again", "and compare with what is on record", h("p", { class: "command" }, h("code", null, run.replay), " ", copyButton(run.replay))) : null;

@@ -2,7 +2,7 @@ import { h, link } from "./dom.js";
 import { amount, dollars, percent, small } from "./numbers.js";
 import { drawnView, section } from "./parts.js";
 import { plainTable } from "./table.js";
-import { brief, genLinks } from "./texts.js";
+import { brief, genLinks, linesOf } from "./texts.js";
 
 // How far generations came, why those that failed did, and what each kind, model and feature gave.
 
@@ -24,7 +24,7 @@ function funnelPart(run) {
 function failuresPart(run) {
   const rows = run.failures.map((row) => [
     link(["run", run.name, "generations"], { q: row.reason }, row.reason), String(row.count), percent(row.count / Math.max(1, run.funnel[0].count)),
-    genLinks(run, row.generations, 14), String(row.again.length), genLinks(run, row.again, 14), h("span", { class: "example" }, brief(row.example, 240))]);
+    genLinks(run, row.generations, 14), String(row.again.length), genLinks(run, row.again, 14), h("span", { class: "lines" }, linesOf(row.example).join("\n"))]);
   return section("What failed", "count: generations that ended so; asked again: answers that were refused, or whose program failed, and were to be mended in the same generation", plainTable(["reason", { text: "count", number: true }, { text: "share", number: true }, "generations", { text: "asked again", number: true }, "in generations", "an example"], rows, "Nothing failed."));
 }
 

@@ -43,7 +43,7 @@ function programHead(run, gen, doc) {
       ["changed", gen.features.length ? gen.features.join(", ") : null],
       ["guided by", gen.document === null ? null : link(["run", run.name, "meta"], { document: gen.document }, `${gen.guidance ? `recommendation ${gen.guidance[1]}` : "the notes alone"} of the insights report after ${gen.document}`)],
       ["took", [gen.tuning_evaluations ? `${count(gen.tuning_evaluations)} evaluations of its numbers, ` : "", gen.tokens ? `${count(gen.tokens)} tokens, ${dollars(gen.cost_usd)}, ` : "", `ended ${duration(gen.t === null ? null : gen.t - run.began)} after the run began`]],
-      ["commit", gen.commit ? h("code", null, gen.commit.slice(0, 12)) : null], ["", gen.stale ? "⚠ scored by an earlier version of the judge" : null]], "double"),
+      ["commit", gen.commit ? h("code", null, gen.commit.slice(0, 8)) : null], ["", gen.stale ? "⚠ scored by an earlier version of the judge" : null]], "double"),
     notesPart(doc),
   ];
 }
