@@ -178,10 +178,12 @@ def initial_source(config: Config, task: Task) -> str:
     """The initial program, checked. Raises InputError and ProgramError, which name the file."""
     path, language = initial_path(config, task), language_of_task(task)
     if (found := language_of(path)) not in (language, TEXT):
-        how = "are run by a script (`script` in task.yaml)" if task.script is None else "belong to another task"
+        made = command("new", "FOLDER", "--kind", "script")
+        by_script = f"are run by a script (`script` in task.yaml; `{made}` makes one)"
+        how = by_script if task.script is None else "belong to another task"
         raise InputError(
             f"{path}: is {found.name} by its name, and programs of the task {task.name!r} are {language.name}; those "
-            f"in other languages {how}: docs/tasks.md"
+            f"in other languages {how}"
         )
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a file, so it cannot be read")

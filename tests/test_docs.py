@@ -1,5 +1,6 @@
 """Claims about the documentation: what comes from the code is as the code is, and what it names is there."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -27,6 +28,22 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     missing = [link for link in links if not (page.parent / link).exists()]
     missing += [path for path in paths if not (ROOT / path).exists()]
     assert missing == []
+
+
+def test_no_message_names_a_page_that_an_installed_package_does_not_have() -> None:
+    named = []
+    for package in ("evolve", "evaluator"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            if "docs/" not in text:
+                continue
+            tree = ast.parse(text)
+            documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                said = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents
+                if said and "docs/" in node.value:
+                    named.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert named == []
 
 
 def test_the_readme_is_short() -> None:

@@ -187,7 +187,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
 
 
 def _experiment(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.yaml", help="base, configurations, seeds, budget (docs/experiments.md)")
+    parser.add_argument("file", metavar="FILE.yaml", help="base, configurations, seeds, budget")
     parser.add_argument(
         "--at-once", type=positive, metavar="N", help="runs at the same time (default: the cores over a run's workers)"
     )

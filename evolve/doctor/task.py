@@ -10,6 +10,7 @@ from evaluator.check import Check, Finding
 from evaluator.conversation import Conversation
 from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Evaluation, Outcome, Verdict
+from evaluator.objective import Direction
 from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
@@ -18,6 +19,7 @@ from evaluator.untrusted import one_line
 from evolve.config import Config
 from evolve.errors import EvolveError, InputError
 from evolve.language import language_of_task
+from evolve.offline.ingredients import MAX_LINES
 from evolve.offline.proposer import OfflineProposer
 from evolve.opening import initial_source
 from evolve.program import Origin, PatchKind, Program
@@ -111,13 +113,16 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
             "description", "none: a model would not know the task", f"write `description:` in {path}, or prompt.md"
         )
     if task.self_judged:
-        fix = "write a judge.py beside it, which scores answers outside the program's process (docs/tasks.md)"
+        fix = "write a judge.py in the task's folder: it scores answers outside the program's process"
         yield _missing("judge", "none: scores are self-judged, for a program shares the process that makes them", fix)
         return
     if not task.uses_clock and all(instance.bound is None for instance in suite.instances):
-        yield _missing(
-            "bounds", f"suite {suite.name} has none: how far a score can go is not known", "see docs/tasks.md"
+        bound = "lower_bound" if objective.per_instance is Direction.MINIMISE else "upper_bound"
+        fix = (
+            f'if you can prove one, write a file `{{"bounds": [{{"{bound}": 0}}, ...]}}` with an entry for each '
+            f"instance, and name it in {path}: `suites: {{{suite.name}: {{bounds: FILE}}}}`"
         )
+        yield _missing("bounds", f"suite {suite.name} has none: how far a score can go is not known", fix)
     if suite.held_out is None:
         fix = "name a suite of other instances as `held_out`"
         yield _missing("held-out suite", "none: nothing shows a program that fits these instances only", fix)
@@ -197,7 +202,8 @@ def _movement(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: E
     try:
         proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
     except EvolveError as cause:
-        return _broken("ingredients", str(cause), "docs/tasks.md says what an ingredient is")
+        fix = f"an ingredient is an operator of at most {MAX_LINES} lines below comments `# role:`, `# why:`, `# wire:`"
+        return _broken("ingredients", str(cause), fix)
     scores, correct, parent = {evaluation.combined_score}, 0, source
     for number in range(1, _MOST_VARIANTS + 1):
         if number > _VARIANTS and len(scores) > 1:

@@ -15,6 +15,7 @@ from evolve.files import read_source
 from evolve.importing import finding, scripts, settings
 from evolve.importing.folder import collect
 from evolve.importing.settings import TheirSettings
+from evolve.invocation import anywhere
 from evolve.language import language_of
 from evolve.program import check_program, marked_regions
 
@@ -140,7 +141,7 @@ def _task_yaml(system: str, folder: Path, initial: str, taken: TheirSettings) ->
     return "\n".join(
         [
             f"# Made of a task of {system}: evaluate.py runs its evaluator, which stands unchanged in theirs/.",
-            "# The program shares the process that scores it, so its score is self-judged. See docs/coming-from.md.",
+            "# The program shares the process that scores it, so its score is self-judged.",
             f"name: {json.dumps(plain_name(folder.resolve().name))}    # stays when the folder is moved or renamed",
             f"initial: {json.dumps(initial)}",
             "script: evaluate.py",
@@ -153,8 +154,9 @@ def _task_yaml(system: str, folder: Path, initial: str, taken: TheirSettings) ->
 
 def _run_yaml(system: str, folder: Path, origin: str, taken: TheirSettings) -> str:
     """What `evolve run` reads; models, and what needs one, stand there as comments until somebody confirms them."""
+    every_key = anywhere("run", "--print-config")
     lines = [
-        f"# A run of the task beside this file. From {system}: {origin}. Every key: docs/configuration.md",
+        f"# A run of the task in this folder. From {system}: {origin}. Every key: {every_key}",
         f"task: {json.dumps(str(folder.resolve()))}    # change it when the folder is moved, or give --task FOLDER",
         *(f"{key}: {json.dumps(value)}" for key, value in taken.run.items()),
     ]

@@ -71,7 +71,7 @@ _MESSAGES = {
     ),
     "nothing": (
         "There is nothing to propose: no ingredient fits, no constant can be moved, and no other program differs. "
-        "Offline, a task improves by ingredients (docs/tasks.md); with a model (--model) it needs none."
+        "Offline, a task improves by the operators in its folder `ingredients`; with a model (--model) it needs none."
     ),
     "oversize": (
         "The answer was longer than {characters} characters, more than any program may have, so nothing of it was "

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.check import Finding
+from evaluator.sandbox import landlock
 from evolve.doctor.machine import check_disk, check_runs
 
 CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
@@ -53,3 +54,16 @@ def test_the_checks_leave_nothing_behind(tmp_path):
     assert check_runs(tmp_path / "runs").state is Finding.OK
     assert check_disk(tmp_path / "runs").state is Finding.OK
     assert list((tmp_path / "runs").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(landlock.version() < landlock.SCOPED_SINCE, reason="no Landlock with scopes")
+def test_what_fails_and_is_not_needed_is_a_warning_and_the_last_sentence_counts_it(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    said = evolve("doctor").splitlines()
+    assert said[-1] == "Usable, with 2 warnings: bubblewrap, scripts: bubblewrap."
+    assert any("No permissions to create a new namespace" in line for line in said)

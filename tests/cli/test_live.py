@@ -1,6 +1,7 @@
 """What a person sees while a run goes on."""
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,9 @@ from rich.console import Console
 
 from evolve.archive.records import Funnel
 from evolve.cli.live import HEARTBEAT_S, LiveScreen, PlainScreen
+from evolve.completion import CallEvent, CallPhase, PatchKey
 from evolve.progress import Evaluated, Phase, Progress
+from evolve.propose.troubles import Troubles
 from evolve.usage import Spending, Usage
 
 UNDER_WAY = (
@@ -93,3 +96,15 @@ def test_the_report_is_written_by_no_generation(panel):
     shown = panel(replace(PROGRESS, phases=writing))
     assert "writing the insights report (4:11)" in shown
     assert "None" not in shown and "summarising" not in shown
+
+
+def test_a_server_that_hangs_is_named_with_the_moment_at_which_its_request_is_given_up(panel):
+    now = 0.0
+    servers = Troubles(lambda: now)
+    servers.note(PatchKey(1, 0), CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m", limit_s=300.0))
+    assert "m: no answer" not in panel(replace(PROGRESS, troubles=servers.current()))
+    now = 46.0
+    shown = panel(replace(PROGRESS, troubles=servers.current()))
+    assert re.search(r"waiting +m: no answer for 0:46, gives up at 5:00", shown)
+    servers.note(PatchKey(1, 0), CallEvent(call=0, phase=CallPhase.ANSWERED, status="stop", model="m"))
+    assert "no answer" not in panel(replace(PROGRESS, troubles=servers.current()))

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import SandboxError
+from evaluator.sandbox import landlock
 from evaluator.sandbox.tree import establish_tree
 from evaluator.task_files import load_task
 
 INITIAL = load_task("tours").initial
+GIT = shutil.which("git")
 
 
 def lacking() -> str | None:
@@ -163,3 +165,23 @@ def test_a_program_of_another_language_than_the_tasks_is_refused(tmp_path, evolv
     assert "mine.c: is C by its name, and programs of the task 'placement' are Python" in said
     (tmp_path / "mine.py").write_text("x = 1\n")
     assert "is Python by its name" in evolve("run", "--task", "tours", "--set", "initial=mine.py", code=2)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(landlock.version() < landlock.SCOPED_SINCE, reason="no level standard for scripts")
+@with_a_compiler
+def test_without_bubblewrap_a_program_that_may_not_be_executed_meets_the_levels_limit(tmp_path, evolve, monkeypatch):
+    """A linker changes the mode of what it made, which level standard denies."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "git").symlink_to(str(GIT))
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "initial.c").write_text("int main(void) { return 0; }\n")
+    build = 'subprocess.run(["cc", "-o", "prog", sys.argv[1]], check=True)'
+    (folder / "evaluate.py").write_text(f'import subprocess, sys\n{build}\nsubprocess.run(["./prog"], check=True)\n')
+    said = evolve("run", "--task", folder, code=3)
+    assert "sandbox level standard lets no file be made executable" in said
+    assert "Permission denied: './prog'" in said
+    assert "install bubblewrap" in said
+    assert "it is this machine's fault" in said

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from trees import LIMITS, ROOT, at_one_level, run, sandbox_of
+from trees import LIMITS, ROOT, USERS, at_one_level, elsewhere, run, sandbox_of
 
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
@@ -198,3 +198,11 @@ def test_locks_and_memory_of_its_own_work(level: str) -> None:
     """Shared memory needs a file."""
     ending = run(level, LOCKS)
     assert (ending.outcome, ending.result) == (Outcome.OK, b"held refused file"), ending.output
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(landlock.version() < landlock.SCOPED_SINCE, reason="no Landlock with scopes")
+def test_landlock_is_seen_to_work_for_an_ordinary_user() -> None:
+    """The kernel lets nobody but root use it without giving up new privileges first."""
+    state, detail = elsewhere(USERS[-1], "layers.py")["scripts: landlock"]
+    assert (state, "processes of the user" in detail) == ("ok", True), detail

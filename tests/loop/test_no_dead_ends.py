@@ -2,10 +2,12 @@
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,20 @@ from evolve.archive.events import Status
 from evolve.archive.ranking import rank_key
 from evolve.archive.records import EndedGeneration
 from evolve.search.population import Population
-from tests.loop.climbing import TASK, configure, count, events, evolve, in_fork, opened, patch, script, wait_until
+from tests.loop.climbing import (
+    ROOT,
+    TASK,
+    configure,
+    count,
+    events,
+    evolve,
+    forked,
+    in_fork,
+    opened,
+    patch,
+    script,
+    wait_until,
+)
 from tests.search.programs import program
 
 PRINTED = re.compile(r"(?:\S*/)?(?:evolve|python\S* -m evolve) (resume [^#\n]*)")
@@ -240,3 +255,23 @@ def test_a_run_without_its_objects_does_not_hide_the_others(tmp_path: Path) -> N
     for words in (["list", "broken"], ["show", "broken", "best"], ["replay", "broken"], ["resume", "broken"]):
         assert "lacks programs.git/objects" in evolve(tmp_path, *words, code=2).stderr
     assert "whole" in evolve(tmp_path, "list", code=None).stdout
+
+
+def leave_room_for(largest: int) -> None:
+    """No file may grow beyond that size: the kernel's limit stands in for a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+
+
+def test_after_a_full_disk_the_printed_command_goes_on(tmp_path: Path) -> None:
+    evolve(tmp_path, "run", configure(tmp_path, generations=1), "--name", "r")
+    room = (tmp_path / "runs" / "r" / "journal.jsonl").stat().st_size + 3000
+    words = ("resume", "r", "--generations", "8")
+    full = forked(tmp_path, words, os.environ | {"PYTHONPATH": str(ROOT)}, partial(leave_room_for, room))
+    assert full.returncode == 3
+    assert "journal.jsonl: cannot be written (File too large)" in full.stderr
+    assert "Traceback" not in full.stderr
+    with opened(tmp_path) as archive:
+        ended = archive.ended
+    evolve(tmp_path, *resume_that_is_printed(full.stderr))
+    with opened(tmp_path) as archive:
+        assert archive.ended > ended

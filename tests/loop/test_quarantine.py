@@ -86,6 +86,8 @@ def test_the_warning_is_in_the_output_the_record_and_the_meta_document(
     assert "QUARANTINED  generation 2 scores 51.000000" in live
     assert HOLE in live
     assert "WARNING   generation 2 is quarantined: instance 0: cost 1" in closing
+    assert "Other suites are not scored" not in closing  # no program of this task ships
+    assert " --suite all" in closing
     assert "The evaluator or the task has a hole" in closing
     (recorded,) = [e["evaluation"] for e in events("leaked", ["evaluated"]) if e["generation"] == 2]
     assert HOLE in recorded["quarantine"]

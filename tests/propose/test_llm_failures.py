@@ -24,6 +24,7 @@ from tests.propose.asking import ASK, FAST, ask, client
         (status(500), "server_error", 500, False),
         (status(503), "server_error", 503, False),
         (raw(b"<html>Bad gateway</html>", status=502), "server_error", 502, False),
+        (raw(b"\n<!DOCTYPE html><html>Sign in</html>"), "bad_response", 200, False),  # a proxy's, and no model's
         (DROP, "connection", None, True),
         (Behaviour(body=answer("x" * 1000).body, cut_after=100), "connection", None, True),
         (raw(b'{"choices": [{"mess'), "bad_response", 200, True),

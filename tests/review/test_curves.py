@@ -8,7 +8,7 @@ from evaluator.objective import Direction
 from evolve.archive.chronicle import Chronicle
 from evolve.archive.events import read_event
 from evolve.archive.ranking import new_bests
-from evolve.review.curves import curve, sampled, sparkline, spent_on, value_within
+from evolve.review.curves import curve, sampled, shipped_elsewhere, sparkline, spent_on, value_within
 from evolve.usage import Usage
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
@@ -145,3 +145,11 @@ def test_only_what_an_event_was_about_has_changed_since():
     assert chronicle.touched(3) == [2, 3]
     assert chronicle.touched(4) == [2]
     assert chronicle.touched(chronicle.events) == []
+
+
+def test_what_shipped_programs_reach_is_known_of_the_other_suites_and_of_none_that_is_held_out():
+    reached = shipped_elsewhere("placement", "adrs")
+    assert list(reached) == ["tight", "skewed", "fleet"]
+    assert all(0.99 < share <= 1 for share in reached.values())
+    assert "adrs" in shipped_elsewhere("placement", "tight")
+    assert shipped_elsewhere("tours", "points") == shipped_elsewhere("mine", "default") == {}

@@ -4,7 +4,7 @@ The evaluator stands unchanged in `theirs/`. What it returns becomes RESULT.json
 - the fitness is `combined_score`, else the mean of the other numbers; True and False are no numbers;
 - what is no finite number is never a score: such a program is not correct, and the feedback says why;
 - numbers are metrics, texts and artifacts are feedback.
-`docs/coming-from.md` tells what is treated otherwise than there, and why.
+`docs/coming-from.md` in evolve's source tells what is treated otherwise than there, and why.
 """
 
 import importlib.util

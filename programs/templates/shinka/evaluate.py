@@ -3,7 +3,7 @@
 The evaluator stands unchanged in `theirs/`. It is run as there, with `--program_path` and `--results_dir`, and what it
 writes into that folder becomes RESULT.json: `correct.json` (correct, error) and `metrics.json` (combined_score; public:
 numbers are metrics, the rest is feedback; private: kept, and shown to no model; text_feedback). Nothing else is read, and
-no pickle is loaded. What is no finite number is never a score. `docs/coming-from.md` tells more.
+no pickle is loaded. What is no finite number is never a score. `docs/coming-from.md` in evolve's source tells more.
 """
 
 import json
