@@ -248,8 +248,11 @@ class LiveAdmission:
     def _awaits_its_turn(self) -> bool:
         """With one in flight, whether what comes of a confirmation counts now, so that nothing begins before: once
         another generation has ended since that was due, however long it takes, or at once where none will begin. So
-        the run is the same however long a confirmation takes."""
+        the run is the same however long a confirmation takes. A generation that was cut off had begun before, and goes
+        on first."""
         if self._run.config.parallel > 1 or self._to_confirm() is None or self._others():
+            return False
+        if self._under_way.cut_off and not self.hurried() and not self._may_be_solved():
             return False
         stops = self._reason() not in (None, *_UNCONFIRMED) or self._limit() is not None
         none_begins = stops and (not self._under_way.cut_off or self.hurried())

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 
 from evaluator.evaluation import Evaluation, Outcome
-from evolve.archive.events import AskedEvent
+from evolve.archive.events import AskedEvent, Status
 from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord, Unfinished
@@ -80,7 +80,7 @@ class Requests:
         archive, given = self._archive, None
         if guidance is not None and guidance.number is not None:
             given = (guidance.document, guidance.number)
-        before = [archive.generation(number) for number in archive.open_generations if number < generation]
+        before = [archive.generation(number) for number in self._open_before(generation, attempt)]
         before.sort(key=lambda one: (one.parents[0] != choice.parent.commit, -one.generation))
         return Request(
             seed=self._seed,
@@ -178,6 +178,18 @@ class Requests:
         else:
             name, result = program.origin.patch_name, _failure(archive.evaluation(program))
         return Tried(generation=number, kind=asked.kind, patch_name=name, parent=parent.generation, result=result)
+
+    def _open_before(self, generation: int, attempt: int) -> list[int]:
+        """Earlier generations that are in flight. A question that is put again after a kill has those, too, of which it
+        has become known since that they get no answer: it is the same question."""
+        archive = self._archive
+        numbers = [number for number in archive.open_generations if number < generation]
+        if attempt == 0 and generation in archive.generations:
+            since = archive.turns[archive.generation(generation).position :]
+            numbers += [
+                number for number, _ in since if number < generation and archive.statuses[number] is Status.FAILED
+            ]
+        return numbers
 
     def _in_flight(self, asked: AskedEvent) -> InFlight:
         attempts, kind = self._archive.attempts(asked.generation), asked.kind

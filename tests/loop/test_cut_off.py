@@ -65,6 +65,18 @@ def test_one_in_flight_it_is_the_same_run(tmp_path: Path, make: Callable[..., st
     assert choices_found_again(tmp_path)[1] == []
 
 
+def test_one_in_flight_what_was_cut_off_goes_on_before_a_confirmation_counts(tmp_path: Path) -> None:
+    """Generation 4 gets no answer, which is known when 5 has its own; the kill comes in between."""
+    config = scripted(tmp_path, parallel=1)
+    lengths = whole(tmp_path, config)
+    names = [(event["event"], event.get("generation")) for event in events(tmp_path, "whole")]
+    place = names.index(("refused", 4))
+    assert names[place + 1] == ("answered", 5)
+    with taken_up(cut(tmp_path, lengths[place - 1]), config) as run:
+        run.go()
+        assert run.archive.reader.fingerprint() == fingerprint(tmp_path / "runs" / "whole")
+
+
 @each_cut
 @pytest.mark.parametrize("make", [scripted, pytest.param(offline, marks=pytest.mark.slow)])
 def test_one_in_flight_cut_off_again_and_again_it_is_the_same_run(
