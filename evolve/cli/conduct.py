@@ -32,7 +32,7 @@ from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, orders_text, value_text
 from evolve.review.table import Tone
 from evolve.review.texts import counted
-from evolve.search.stopping import StopReason
+from evolve.search.stopping import StopReason, end_text
 from evolve.tuning.baseline import measure_baseline
 
 _NO_PATCH: Final = {
@@ -170,35 +170,40 @@ def how_chosen(settings: SearchSettings) -> str:
 
 
 def _why(session: Session, reason: StopReason) -> str:
-    config, suite = session.config, session.evaluators.evaluator.suite.name
+    archive = session.archive.reader
+    if reason is StopReason.CEILING and against_best(archive):
+        reason = StopReason.UNCONFIRMED
+    return f"{end_text(reason).capitalize()}: {_because(session, reason)}"
+
+
+def _because(session: Session, reason: StopReason) -> str:
+    config, archive, suite = session.config, session.archive.reader, session.evaluators.evaluator.suite.name
     match reason:
-        case StopReason.CEILING if not against_best(session.archive.reader):
-            return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
-        case StopReason.CEILING | StopReason.UNCONFIRMED:
-            failed = session.archive.reader.fresh_of_best is FreshState.FAILED or overfitted(session.archive.reader)
+        case StopReason.CEILING:
+            return f"suite {suite} cannot be scored higher; every instance is at its proven optimum."
+        case StopReason.UNCONFIRMED:
+            failed = archive.fresh_of_best is FreshState.FAILED or overfitted(archive)
             holds = "does not hold" if failed else "is not known to hold"
-            return f"Not solved: suite {suite} cannot be scored higher, but its best program {holds} elsewhere."
+            return f"suite {suite} cannot be scored higher, but its best program {holds} elsewhere."
         case StopReason.GENERATIONS:
             before = "" if config.minutes is None else f", before that of {config.minutes:g} minutes"
-            return f"Done: the limit of {config.generations} generations is reached{before}."
+            return f"the limit of {config.generations} generations is reached{before}."
         case StopReason.MINUTES:
-            return f"Done: the time limit of {config.minutes:g} minutes is reached."
+            return f"{config.minutes:g} minutes have passed."
         case StopReason.PATIENCE:
-            return f"Done: the last {config.patience} proposals brought no better program."
+            return f"the last {config.patience} proposals brought no better program."
         case StopReason.BUDGET:
-            return f"Done: another answer could exceed the budget of {config.budget_usd:g} USD."
+            return f"another answer could exceed the budget of {config.budget_usd:g} USD."
         case StopReason.BUDGET_TOKENS:
-            return f"Done: another answer could exceed the budget of {config.budget_tokens:,} tokens."
+            return f"another answer could exceed the budget of {config.budget_tokens:,} tokens."
         case StopReason.BUDGET_CALLS:
-            return f"Done: the budget of {config.budget_calls:,} calls is used up."
+            return f"all {config.budget_calls:,} calls of the budget are made."
         case StopReason.UNREACHABLE:
-            return (
-                f"Stopped: no model answered. {_failures(session.archive.reader) or 'What it said last stands above.'}"
-            )
+            return _failures(archive) or "the last error stands above."
         case StopReason.TASK:
-            return "Stopped: the task's own code is at fault. What it said stands above."
+            return "its message stands above."
         case StopReason.INTERRUPTED:
-            return "Interrupted. All that was answered or scored is recorded."
+            return "all that was answered or scored is recorded."
 
 
 def _other_suites(session: Session) -> str:

@@ -21,6 +21,7 @@ from evolve.review.comparison import comparison_json
 from evolve.review.scores import value_text
 from evolve.review.table import Fit, Table, TableOf, Tone
 from evolve.review.texts import counted, duration_text
+from evolve.search.stopping import end_text
 
 _HEARTBEAT_S = 10.0
 """How long it may be silent."""
@@ -193,11 +194,17 @@ def _screen(
     output.print_commands([*steps, (command("view", plan.folder), "the runs in a browser")])
 
 
+def _state_of(one: RunStanding) -> str:
+    if one.finished is not None:
+        return end_text(one.finished)
+    return "-" if one.begun else "not begun"
+
+
 def _standings_table(standings: Sequence[RunStanding]) -> Table:
     table = TableOf(standings)
     table.column("run", lambda one: one.run.folder.name, fit=Fit.FOLD)
     table.column("seed", lambda one: str(one.run.seed), number=True)
     table.column("proposals", lambda one: str(one.proposals), number=True)
     table.column("best", lambda one: value_text(one.best), number=True)
-    table.column("stopped", lambda one: one.finished or ("-" if one.begun else "not begun"))
+    table.column("state", _state_of)
     return table.table()

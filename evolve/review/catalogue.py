@@ -143,7 +143,7 @@ def state(archive: RunReader) -> list[str]:
     """Whether a run is over and how its generations ended; when it was begun, and what it took; a line each."""
     counts = Counter(status.value for status in archive.statuses.values())
     ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
-    how = f"stopped: {archive.finished}" if archive.finished else how_it_stands(None, running=archive.running)
+    how = how_it_stands(archive.finished, running=archive.running)
     begun = f"begun {time_text(archive.began)}, newest event {time_text(archive.newest)}"
     running = archive.finished is None and archive.running
     open_still = under_way_text(archive.under_way, running=running)

@@ -14,6 +14,7 @@ from evolve.completion import MetaKey
 from evolve.config import Config
 from evolve.errors import InputError
 from evolve.review.calls import KINDS, with_kinds
+from evolve.search.stopping import end_text
 from evolve.trust import stored_config
 
 
@@ -164,8 +165,8 @@ def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def how_it_stands(finished: str | None, *, running: bool) -> str:
-    """Whether a run goes on, or why it does not."""
-    return finished or ("running" if running else "cut off")
+    """Whether a run goes on, or how it ended, in words."""
+    return end_text(finished) if finished else "running" if running else "killed"
 
 
 def sessions_json(archive: RunReader) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
 """When a run ends, and what is worth a warning while it goes on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
+from typing import Final
 
 from evaluator.untrusted import one_line
 from evolve.archive.events import FreshState
@@ -33,6 +34,27 @@ class StopReason(StrEnum):
     UNREACHABLE = "unreachable"
     TASK = "task"
     INTERRUPTED = "interrupted"
+
+
+ENDS: Final[Mapping[str, str]] = {
+    StopReason.CEILING: "solved",
+    StopReason.UNCONFIRMED: "not solved",
+    StopReason.GENERATIONS: "finished",
+    StopReason.MINUTES: "time limit",
+    StopReason.PATIENCE: "no more progress",
+    StopReason.BUDGET: "budget spent",
+    StopReason.BUDGET_TOKENS: "token budget spent",
+    StopReason.BUDGET_CALLS: "call budget spent",
+    StopReason.UNREACHABLE: "no model answered",
+    StopReason.TASK: "error in the task's code",
+    StopReason.INTERRUPTED: "interrupted",
+}
+"""What each reason is called, in the summary, in lists and on pages."""
+
+
+def end_text(reason: str) -> str:
+    """Why a run ended, in words; a reason that is not known here as it is recorded."""
+    return ENDS.get(reason, f"stopped: {reason}")
 
 
 AT_LIMIT = (StopReason.GENERATIONS, StopReason.PATIENCE)

@@ -136,7 +136,7 @@ def test_a_run_that_goes_on_is_called_running_and_one_that_was_cut_off_tells_how
 ):
     assert evolve_json("list")["runs"][0]["running"] is False
     text = evolve("list", "lesson")
-    assert "cut off" in text
+    assert "killed" in text
     assert "evolve resume runs/lesson" in text
     with Archive.open(Path("runs/lesson")):
         assert evolve_json("list")["runs"][0]["running"] is True
@@ -154,7 +154,7 @@ def test_orders_that_contradict_each_other_are_refused(lesson, evolve, words):
 def test_the_table_shows_scores_with_ceiling_and_gap(family, evolve):
     lines = evolve("list", "family").splitlines()
     assert lines[0].startswith("family: placement/adrs, 5 programs, best is generation 3: 25.000000 (ceiling 26.000000")
-    assert lines[1] == "stopped: generations; generations: 5 evaluated, 1 refused"
+    assert lines[1] == "finished; generations: 5 evaluated, 1 refused"
     row = next(line.split() for line in lines if "both" in line)
     assert row[0] == "3"
     assert row[2:5] == ["25.000000", "26.000000", "1.000000"]
@@ -197,7 +197,8 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
     assert (other["run"], other["programs"], other["best"], other["finished"]) == ("empty", 0, None, None)
     assert other["running"] is False
     table = evolve("list")
-    assert "cut off" in table
+    assert "finished" in table
+    assert "killed" in table
     assert time.strftime("%Y-%m-%d", time.localtime(family.began)) in table
 
 

@@ -104,7 +104,7 @@ def test_after_ctrl_c_it_is_not_on_record_and_can_be_made_later(begun, tmp_path,
     process.join(60)
     said = out.read_text()
     assert process.exitcode == 130
-    assert "Done: the limit of" in said
+    assert "Finished: the limit of" in said
     assert "the tuning baseline is not on record: it was interrupted. To measure it: " in said
     assert f"resume {Path('runs/r')} --tuning-baseline 90000" in said
     assert not baselines("r")

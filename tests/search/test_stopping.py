@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from evolve.search.stopping import ALARM_AFTER, RecentEnd, Situation, StopReason, alarm, stop_reason
+from evolve.search.stopping import ALARM_AFTER, RecentEnd, Situation, StopReason, alarm, end_text, stop_reason
 
 NOW = Situation(
     begun=10,
@@ -53,3 +53,10 @@ def test_an_alarm_says_when_nothing_succeeded_or_every_score_is_equal() -> None:
     idle = RecentEnd(fault="refused: nothing", score=None, nothing="There is nothing to propose.")
     assert alarm([idle]) == alarm([RecentEnd(fault="no_match", score=None), idle]) == "There is nothing to propose."
     assert alarm([RecentEnd(fault="refused: nothing", score=None)]) is None
+
+
+def test_every_reason_has_words_of_its_own():
+    words = {end_text(reason) for reason in StopReason}
+    assert len(words) == len(StopReason)
+    assert not any(text.startswith("stopped") for text in words)
+    assert end_text("of another version") == "stopped: of another version"

@@ -1,7 +1,7 @@
 import { h, link, put } from "./dom.js";
 import { mend } from "./mend.js";
 import { count, duration, moment, spentText } from "./numbers.js";
-import { brief, doubtWord, doubts, stateText } from "./texts.js";
+import { brief, doubtWord, doubts } from "./texts.js";
 
 // What several views of a run have in common: its head, its views, sections.
 
@@ -55,7 +55,7 @@ export function runHead(run, view, live) {
     state.classList.toggle("running", run.state.running);
     state.title = moment(run.newest);
     put(doubted, doubts(run).length ? link(["run", run.name], null, h("span", { class: "bad", title: doubts(run).join(" ") }, `⚠ ${doubtWord(doubts(run))}`)) : null);
-    put(state, run.state.running ? (live ? "● running" : "was running when this was written") : stateText(run.state));
+    put(state, run.state.running ? (live ? "● running" : "was running when this was written") : run.state.text);
     put(cost, [models.length ? brief(models.join(", "), 60) : null, `${count(run.spent.tokens)} tokens`, spentText(run.spent, run.state.running)].filter(Boolean).join(" · "));
   };
   update();

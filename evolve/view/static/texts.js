@@ -96,17 +96,6 @@ export function doubtWord(found) {
   return word.length > 40 ? "warning" : word;
 }
 
-const ENDS = {
-  ceiling: "solved", unconfirmed: "solved, not confirmed", generations: "finished", patience: "no more progress", minutes: "time limit", budget: "budget spent", budget_tokens: "token budget spent",
-  budget_calls: "call budget spent", unreachable: "unreachable", task: "error in the task's code", interrupted: "interrupted",
-};
-
-// How a run stands, in words.
-export function stateText(state) {
-  if (state.running || !state.finished) return state.running ? "running" : "killed";
-  return Object.hasOwn(ENDS, state.finished) ? ENDS[state.finished] : `stopped: ${state.finished}`;
-}
-
 const KEPT_END = 10;
 
 // A name whose middle gives way where it is too long for its place: names of runs differ at their ends.

@@ -3,7 +3,7 @@ import { count, dollars, duration, fixed, moment, percent, plural } from "./numb
 import { drawnView, facts, section } from "./parts.js";
 import { copyButton } from "./program_parts.js";
 import { plainTable } from "./table.js";
-import { brief, genLink, stateText, textBlock } from "./texts.js";
+import { brief, genLink, textBlock } from "./texts.js";
 
 // Calls to models, and what the run is: configuration, sessions, how to run it again.
 
@@ -47,7 +47,7 @@ function aboutParts(run, live) {
   const believed = run.believed;
   const what = facts([
     ["task / suite", `${run.task} / ${run.suite}`], ["scores", `${run.objective.metric}, ${run.objective.direction}${run.objective.unit ? `, in ${run.objective.unit}` : ""}`], ["seed", String(run.seed)],
-    ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", stateText(run.state)], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : live ? "not computed while it is looked at live; evolve list RUN --json prints it" : null],
+    ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", run.state.text], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : live ? "not computed while it is looked at live; evolve list RUN --json prints it" : null],
     ["sandbox", believed.sandbox], ["evaluator version", believed.evaluator_version], ["bound", run.bound ? `${run.bound.value}, ${run.bound.proven ? "proven" : "not proven"}` : "none known"],
     ["best known", run.best_known ? `${run.best_known.value}${run.best_known.where_from ? `, ${run.best_known.where_from}` : ""}` : null], ["self-judged", run.self_judged ? "⚠ yes: the program shares the process that made its score" : "no"]]);
   const replay = run.replay ? section("Run the best again", "and compare with what is on record", h("p", { class: "command" }, h("code", null, run.replay), " ", copyButton(run.replay))) : null;

@@ -1,7 +1,7 @@
 import { address, button, h, put, s } from "./dom.js";
 import { linear, stairs } from "./axes.js";
 import { ago, count, duration, moment, plural, small, spentText, valueText } from "./numbers.js";
-import { brief, doubtWord, nameInPlace, stateText } from "./texts.js";
+import { brief, doubtWord, nameInPlace } from "./texts.js";
 import { table } from "./table.js";
 
 // Every run in one table; two or more that are ticked can be compared.
@@ -34,7 +34,7 @@ export async function runsView(context) {
   const columns = [
     { key: "tick", title: "", width: 34, style: "tick-cell", value: (row) => (ticked.has(row.name) ? 1 : 0), show: tick, text: () => "" },
     { key: "name", title: "run", width: 150, value: (row) => row.name, show: (row) => h("a", { class: "run-link", href: address(["run", row.name]) }, nameInPlace(row.name)), tip: (row) => row.name },
-    { key: "state", title: "state", width: 140, value: stateOf, show: stateCell, tip: (row) => [stateOf(row), ...(row.doubts || [])].join("; ") },
+    { key: "state", title: "state", width: 140, value: (row) => row.state.text, show: stateCell, tip: (row) => [row.state.text, ...(row.doubts || [])].join("; ") },
     { key: "task", title: "task / suite", width: 140, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60), tip: (row) => `${row.task} / ${row.suite}` },
     { key: "curve", title: "best so far", width: 108, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
     { key: "best", title: "best", width: 112, number: true, value: (row) => row.best, show: (row) => [(row.doubts || []).length ? h("span", { class: "bad" }, "⚠ ") : null, valueText(row.best)], tip: (row) => (row.objective ? [`${row.objective.metric}, ${row.objective.direction}`, ...(row.doubts || [])].join("; ") : "") },
@@ -63,11 +63,7 @@ export async function runsView(context) {
   return { title: "runs", nodes: [h("h1", null, "Runs"), list.node, unreadable], stop: () => (clearInterval(clock), stop && stop()) };
 }
 
-function stateOf(row) {
-  return row.state.running ? "running" : stateText(row.state);
-}
-
 function stateCell(row) {
   if ((row.doubts || []).length) return h("span", { class: "bad" }, `⚠ ${doubtWord(row.doubts)}`);
-  return row.state.running ? h("span", { class: "state running" }, "● running") : stateOf(row);
+  return row.state.running ? h("span", { class: "state running" }, "● running") : row.state.text;
 }
