@@ -38,7 +38,7 @@ class StopReason(StrEnum):
 
 ENDS: Final[Mapping[str, str]] = {
     StopReason.CEILING: "solved",
-    StopReason.UNCONFIRMED: "solved, not confirmed",
+    StopReason.UNCONFIRMED: "not solved",
     StopReason.GENERATIONS: "finished",
     StopReason.MINUTES: "time limit",
     StopReason.PATIENCE: "no more progress",
