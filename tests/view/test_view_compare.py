@@ -10,7 +10,7 @@ from tests.view.looking import Looked, reported
 
 SPENT = {"short": 1, "long": 4}
 SHORT = "1 proposal: short is better than long in 25 of 25 pairs; exact test p = 0.0079: settled."
-SMALLER = "0.2500 USD: long is better than short in 0 of 25 pairs, equal in 25; exact test p = 1: not settled."
+SMALLER = "0.2500 USD: short and long are equal in 25 of 25 pairs; exact test p = 1: not settled."
 LONG = "at the end: long is better than short in 25 of 25 pairs; exact test p = 0.0079: settled."
 
 
