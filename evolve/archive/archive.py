@@ -406,7 +406,8 @@ class Archive:
         self._objects.sync()
         self.reader.apply(self._journal.append(event))
         self._behind += 1
-        if self._behind >= max(_BEHIND, len(self.reader.programs) // 4):
+        late = self._refs.trouble is not None and not self._refs.is_held()
+        if late or self._behind >= max(_BEHIND, len(self.reader.programs) // 4):
             self._follow()
 
     def _follow(self) -> None:

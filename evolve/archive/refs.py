@@ -58,6 +58,10 @@ class Refs:
             why = f"{Path(cause.filename or self._packed).name}: {cause.strerror or cause}"
             self.trouble = f"{self._repository}: refs could not be written ({why}); opening the run again repairs them"
 
+    def is_held(self) -> bool:
+        """Whether somebody holds the lock of git's refs now."""
+        return Path(f"{self._packed}.lock").exists()
+
     def sweep(self) -> None:
         """Remove the lock that a killed writer left. For who holds the run's lock. Raises MachineError."""
         lock, until = Path(f"{self._packed}.lock"), time.monotonic() + _STALE_S
