@@ -1,4 +1,4 @@
-"""The refs of `programs.git`, all of them in `packed-refs`: they follow the journal, and are made anew from it.
+"""The refs of `programs.git`, all of them in `packed-refs`: they follow the journal, and are written from it.
 
 They are written together, now and then, so that they may be some programs behind: for git's own commands alone, since
 nothing here reads a run by its refs. What a crash takes away, the next opening for writing puts back. So refs that

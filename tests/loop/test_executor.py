@@ -1,4 +1,4 @@
-"""An executor of threads: whoever posted is answered, whatever happens to the owner."""
+"""An executor of threads answers every thread that posted, whatever happens to the owner."""
 
 import threading
 
