@@ -3,9 +3,11 @@ that what was not taken over can be listed."""
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final, Generic, TypeVar
+
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from evaluator.untrusted import one_line
 from evolve.config import MOST_AT_ONCE
@@ -41,6 +43,37 @@ _WHY: Final = {
 }
 
 
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind(Generic[_T_co]):
+    """What may stand at a key, in words and as a type."""
+
+    words: str
+    reader: TypeAdapter[_T_co]
+
+
+_Number = Annotated[int | float, Field(gt=-math.inf, lt=math.inf)]
+_Names = Annotated[
+    list[Annotated[str, Field(min_length=1)]],
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+]
+_TEXT: Final = _Kind("a text", TypeAdapter(str))
+_NAMES: Final = _Kind("a list of texts", TypeAdapter[list[str]](_Names))
+_FLAG: Final = _Kind("true or false", TypeAdapter(bool))
+_WHOLE: Final = _Kind("a whole number", TypeAdapter(int))
+_COUNT: Final = _Kind("a whole number from 1", TypeAdapter[int](Annotated[int, Field(ge=1)]))
+_SIZE: Final = _Kind("a number above 0", TypeAdapter[float](Annotated[_Number, Field(gt=0)]))
+_SHARE: Final = _Kind("a number, 0 or more", TypeAdapter[float](Annotated[_Number, Field(ge=0)]))
+_NUMBERS: Final = _Kind("a list of numbers", TypeAdapter[list[float]](list[_Number]))
+_LIST: Final = _Kind("a list", TypeAdapter(list[Any]))
+_PLAIN: Final = _Kind(
+    "a mapping of names to plain values",
+    TypeAdapter(dict[str, JsonValue], config=ConfigDict(allow_inf_nan=False)),
+)
+
+
 class TheirDocument:
     """Nested mappings whose keys are taken one by one. `origin` is what messages call it."""
 
@@ -49,60 +82,17 @@ class TheirDocument:
         self._origin = origin
         self._taken: set[str] = set()
 
-    def text(self, key: str) -> str | None:
-        """The text at a dotted key, None where there is none. Raises InputError where something else stands."""
-        value: str | None = self._checked(key, lambda value: isinstance(value, str), "a text")
-        return value
-
-    def number(self, key: str, *, least: float = 0.0) -> float | None:
-        """The number above `least` at a dotted key, None where there is none. Raises InputError."""
-        wanted = f"a number above {least:g}"
-        value: float | None = self._checked(
-            key, lambda value: type(value) in (int, float) and least < value < math.inf, wanted
-        )
-        return value
-
-    def whole(self, key: str, *, least: int = 1) -> int | None:
-        """The whole number at a dotted key, None where there is none. Raises InputError."""
-        value: int | None = self._checked(
-            key, lambda value: type(value) is int and value >= least, f"a whole number from {least}"
-        )
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        """True or false at a dotted key, `default` where there is none. Raises InputError."""
-        value = self._checked(key, lambda value: isinstance(value, bool), "true or false")
-        return default if value is None else value
-
-    def listed(self, key: str) -> list[Any] | None:
-        """The list at a dotted key, None where there is none. Raises InputError."""
-        value: list[Any] | None = self._checked(key, lambda value: isinstance(value, list), "a list")
-        return value
-
-    def names(self, key: str) -> list[str]:
-        """The texts at a dotted key, where one may stand by itself; none where there is nothing. Raises InputError."""
-
-        def fits(value: Any) -> bool:
-            return all(isinstance(name, str) and name for name in (value if isinstance(value, list) else [value]))
-
-        value = self._checked(key, fits, "a list of texts")
-        return value if isinstance(value, list) else [] if value is None else [value]
-
-    def mapping(self, key: str) -> dict[str, Any]:
-        """The mapping of names to plain values at a dotted key, an empty one where there is none. Raises InputError."""
-        wanted = "a mapping of names to plain values"
-        return self._checked(key, lambda value: isinstance(value, dict) and _is_plain(value), wanted) or {}
+    def take(self, key: str, kind: _Kind[_T_co]) -> _T_co | None:
+        """What stands at a dotted key, None where there is nothing. Raises InputError where it is of another kind."""
+        value = self.anything(key)
+        try:
+            return None if value is None else kind.reader.validate_python(value, strict=True)
+        except ValidationError:
+            raise self.wrong(key, value, kind.words) from None
 
     def wrong(self, key: str, value: object, wanted: str) -> InputError:
         """The error that says what must stand at a key."""
         return InputError(f"{self._origin}: {key} must be {wanted}, not {one_line(repr(value), 80)}")
-
-    def _checked(self, key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
-        """What stands at a dotted key, None where there is nothing. Raises InputError where it does not fit."""
-        value = self.anything(key)
-        if value is not None and not fits(value):
-            raise self.wrong(key, value, wanted)
-        return value
 
     def rest(self) -> dict[str, list[str]]:
         """The keys that have a value and were not taken, by their section ("" for those on top)."""
@@ -135,15 +125,6 @@ class TheirDocument:
         return found.get(last)
 
 
-def _is_plain(value: object) -> bool:
-    """Whether a value can be written down as it is: texts, finite numbers, true, false, nothing, and lists of these."""
-    if isinstance(value, dict):
-        return all(isinstance(name, str) and _is_plain(inner) for name, inner in value.items())
-    if isinstance(value, list):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TheirSettings:
     """What was taken over. `constants` are those of the generated `evaluate.py`, `run` and `models` keys of our own
@@ -163,28 +144,25 @@ class TheirSettings:
 def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> TheirSettings:
     """The settings in a configuration of OpenEvolve, whose evaluator has so many stages. Raises InputError."""
     theirs = TheirDocument(document, origin)
-    cascade = theirs.flag("evaluator.cascade_evaluation", True)
-    thresholds = theirs.listed("evaluator.cascade_thresholds")
-    if thresholds is not None and not all(type(t) in (int, float) and math.isfinite(t) for t in thresholds):
-        raise theirs.wrong("evaluator.cascade_thresholds", thresholds, "a list of numbers")
-    features = theirs.listed("database.feature_dimensions")
+    cascade = theirs.take("evaluator.cascade_evaluation", _FLAG) is not False
+    features = theirs.take("database.feature_dimensions", _LIST)
     constants: dict[str, object] = {
         "CASCADE": cascade,
-        "THRESHOLDS": thresholds,
-        "ARGUMENTS": theirs.mapping("evaluator.evaluator_args") or None,
+        "THRESHOLDS": theirs.take("evaluator.cascade_thresholds", _NUMBERS),
+        "ARGUMENTS": theirs.take("evaluator.evaluator_args", _PLAIN) or None,
         "NOT_FITNESS": None if features is None else [str(name) for name in features],
     }
-    timeout = theirs.number("evaluator.timeout")
-    prompt = theirs.text("prompt.system_message")
+    timeout = theirs.take("evaluator.timeout", _SIZE)
+    prompt = theirs.take("prompt.system_message", _TEXT)
     if prompt in (None, "system_message"):  # that is the name of their own text
-        prompt = theirs.text("llm.system_message")
+        prompt = theirs.take("llm.system_message", _TEXT)
     models, notes = _openevolve_models(theirs)
-    patience = theirs.whole("early_stopping_patience", least=-(2**63))
+    patience = theirs.take("early_stopping_patience", _WHOLE)
     if patience is not None and patience < 1:
         notes.append(f"{origin}: not taken over: early_stopping_patience {patience} (there is no target score here)")
     run = {
-        "generations": theirs.whole("max_iterations"),
-        "seed": theirs.whole("random_seed", least=-(2**63)),
+        "generations": theirs.take("max_iterations", _COUNT),
+        "seed": theirs.take("random_seed", _WHOLE),
         "patience": patience if patience is None or patience > 0 else None,
         "workers": _at_once(theirs, "evaluator.parallel_evaluations"),
     }
@@ -197,7 +175,7 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
     return TheirSettings(
         prompt=prompt,
         wall_s=(timeout or _TIMEOUT_S) * (stages if cascade and stages else 1),  # theirs is for each stage
-        memory_mb=theirs.whole("evaluator.memory_limit_mb"),
+        memory_mb=theirs.take("evaluator.memory_limit_mb", _COUNT),
         constants=_known(constants),
         run=_known(run),
         models=tuple(models),
@@ -210,28 +188,28 @@ def of_shinka(document: Mapping[str, Any], origin: str) -> TheirSettings:
     evo = next((name for name in ("evo_config", "evolution_config") if name in document), "evo_config")
     job = next((name for name in ("job_config", "distributed_job_config") if name in document), "job_config")
     theirs = TheirDocument(document, origin)
-    most = theirs.whole(f"{evo}.llm_kwargs.max_tokens")
-    models = [_shinka_model(name, most) for name in theirs.names(f"{evo}.llm_models")]
-    meta_name = next(iter(theirs.names(f"{evo}.meta_llm_models")), None)
+    most = theirs.take(f"{evo}.llm_kwargs.max_tokens", _COUNT)
+    models = [_shinka_model(name, most) for name in theirs.take(f"{evo}.llm_models", _NAMES) or []]
+    meta_name = next(iter(theirs.take(f"{evo}.meta_llm_models", _NAMES) or []), None)
     later = {
-        "budget_usd": theirs.number(f"{evo}.max_api_costs"),
+        "budget_usd": theirs.take(f"{evo}.max_api_costs", _SIZE),
         "meta_model": meta_name if meta_name in [model["model"] for model in models] else None,
     }
     for known in ("init_program_path", "language", "results_dir"):
         theirs.anything(f"{evo}.{known}")
     theirs.anything(f"{job}.eval_program_path")
     settings = {
-        "generations": theirs.whole(f"{evo}.num_generations"),
-        "meta_every": theirs.whole(f"{evo}.meta_rec_interval"),
+        "generations": theirs.take(f"{evo}.num_generations", _COUNT),
+        "meta_every": theirs.take(f"{evo}.meta_rec_interval", _COUNT),
         "workers": _at_once(
             theirs, "max_evaluation_jobs", f"{evo}.max_evaluation_jobs", f"{evo}.max_parallel_jobs", "max_parallel_jobs"
         ),
         "parallel": _at_once(theirs, "max_proposal_jobs", f"{evo}.max_proposal_jobs"),
     }
     return TheirSettings(
-        prompt=theirs.text(f"{evo}.task_sys_msg"),
+        prompt=theirs.take(f"{evo}.task_sys_msg", _TEXT),
         wall_s=_seconds(theirs, f"{job}.time"),
-        constants=_known({"ARGUMENTS": theirs.mapping(f"{job}.extra_cmd_args") or None}),
+        constants=_known({"ARGUMENTS": theirs.take(f"{job}.extra_cmd_args", _PLAIN) or None}),
         run=_known(settings),
         models=tuple(models),
         later=_known(later),
@@ -255,7 +233,7 @@ def _not_taken(theirs: TheirDocument, origin: str) -> list[str]:
 
 def _at_once(theirs: TheirDocument, *keys: str) -> int | None:
     """How many are worked on at a time: what the first of these keys that is there says, None without any."""
-    given = [found for key in keys if (found := theirs.whole(key)) is not None]
+    given = [found for key in keys if (found := theirs.take(key, _COUNT)) is not None]
     return min(given[0], MOST_AT_ONCE) if given else None
 
 
@@ -268,11 +246,11 @@ def _of_a_model(theirs: TheirDocument, section: str, notes: list[str]) -> dict[s
         where = section or "llm.models."
         notes.append(f"{where}api_key is not copied: put the key into a variable, and name that by api_key_env")
     settings = {
-        "base_url": theirs.text(f"{section}api_base"),
+        "base_url": theirs.take(f"{section}api_base", _TEXT),
         "api_key_env": variable[1] if variable else None,
-        "temperature": theirs.number(f"{section}temperature", least=-1e-9),
-        "max_tokens": theirs.whole(f"{section}max_tokens"),
-        "timeout_s": theirs.number(f"{section}timeout"),
+        "temperature": theirs.take(f"{section}temperature", _SHARE),
+        "max_tokens": theirs.take(f"{section}max_tokens", _COUNT),
+        "timeout_s": theirs.take(f"{section}timeout", _SIZE),
     }
     return _known(settings)
 
@@ -281,10 +259,10 @@ def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], 
     """The models that the `llm` section names, each with what is its own and what they share; and notes."""
     notes: list[str] = []
     shared = _of_a_model(theirs, "llm.", notes)
-    entries: list[Any] = list(theirs.listed("llm.models") or [])
+    entries: list[Any] = list(theirs.take("llm.models", _LIST) or [])
     for which, weight in (("primary", 1.0), ("secondary", 0.2)):
-        name = theirs.text(f"llm.{which}_model")
-        given = theirs.number(f"llm.{which}_model_weight", least=-1e-9)
+        name = theirs.take(f"llm.{which}_model", _TEXT)
+        given = theirs.take(f"llm.{which}_model_weight", _SHARE)
         if name and given != 0:
             entries.append({"name": name, "weight": weight if given is None else given})
     models = []
@@ -292,8 +270,8 @@ def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], 
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise theirs.wrong("llm.models", entry, "a list of models, each with a name")
         inner = TheirDocument(entry, "llm.models")
-        own = _of_a_model(inner, "", notes) | _known({"weight": inner.number("weight", least=-1e-9)})
-        model = {"model": inner.text("name")} | shared | own
+        own = _of_a_model(inner, "", notes) | _known({"weight": inner.take("weight", _SHARE)})
+        model = {"model": inner.take("name", _TEXT)} | shared | own
         notes += _not_taken(inner, "llm.models")
         models.append({key: value for key, value in model.items() if (key, value) != ("base_url", _OPENAI)})
     return models, list(dict.fromkeys(notes))

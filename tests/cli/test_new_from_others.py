@@ -353,7 +353,7 @@ def test_a_target_score_of_theirs_is_no_patience(theirs, evolve):
         ("max_iterations: 0", "max_iterations must be a whole number from 1, not 0"),
         ("evaluator: {timeout: -3}", "evaluator.timeout must be a number above 0, not -3"),
         ("evaluator: {timeout: .nan}", "evaluator.timeout must be a number above 0, not nan"),
-        ("evaluator: {cascade_thresholds: 0.5}", "evaluator.cascade_thresholds must be a list, not 0.5"),
+        ("evaluator: {cascade_thresholds: 0.5}", "evaluator.cascade_thresholds must be a list of numbers, not 0.5"),
         ("evaluator: {cascade_thresholds: [high]}", "evaluator.cascade_thresholds must be a list of numbers"),
         ("evaluator: {cascade_evaluation: 1}", "evaluator.cascade_evaluation must be true or false, not 1"),
         ("evaluator: {cascade_thresholds: [.inf]}", "evaluator.cascade_thresholds must be a list of numbers"),
