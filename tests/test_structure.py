@@ -33,6 +33,7 @@ IMPORTERS = {
         "evolve.archive.reports",
         "evolve.config",
         "evolve.experiment.plan",
+        "evolve.importing.settings",
         "evolve.placing.cluster",
         "evolve.prices",
         "evolve.propose.scripted",

@@ -47,7 +47,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind(Generic[_T_co]):
+class _Wanted(Generic[_T_co]):
     """What may stand at a key, in words and as a type."""
 
     words: str
@@ -59,16 +59,16 @@ _Names = Annotated[
     list[Annotated[str, Field(min_length=1)]],
     BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
 ]
-_TEXT: Final = _Kind("a text", TypeAdapter(str))
-_NAMES: Final = _Kind("a list of texts", TypeAdapter[list[str]](_Names))
-_FLAG: Final = _Kind("true or false", TypeAdapter(bool))
-_WHOLE: Final = _Kind("a whole number", TypeAdapter(int))
-_COUNT: Final = _Kind("a whole number from 1", TypeAdapter[int](Annotated[int, Field(ge=1)]))
-_SIZE: Final = _Kind("a number above 0", TypeAdapter[float](Annotated[_Number, Field(gt=0)]))
-_SHARE: Final = _Kind("a number, 0 or more", TypeAdapter[float](Annotated[_Number, Field(ge=0)]))
-_NUMBERS: Final = _Kind("a list of numbers", TypeAdapter[list[float]](list[_Number]))
-_LIST: Final = _Kind("a list", TypeAdapter(list[Any]))
-_PLAIN: Final = _Kind(
+_TEXT: Final = _Wanted("a text", TypeAdapter(str))
+_NAMES: Final = _Wanted("a list of texts", TypeAdapter[list[str]](_Names))
+_FLAG: Final = _Wanted("true or false", TypeAdapter(bool))
+_WHOLE: Final = _Wanted("a whole number", TypeAdapter(int))
+_COUNT: Final = _Wanted("a whole number from 1", TypeAdapter[int](Annotated[int, Field(ge=1)]))
+_SIZE: Final = _Wanted("a number above 0", TypeAdapter[float](Annotated[_Number, Field(gt=0)]))
+_SHARE: Final = _Wanted("a number, 0 or more", TypeAdapter[float](Annotated[_Number, Field(ge=0)]))
+_NUMBERS: Final = _Wanted("a list of numbers", TypeAdapter[list[float]](list[_Number]))
+_LIST: Final = _Wanted("a list", TypeAdapter(list[Any]))
+_PLAIN: Final = _Wanted(
     "a mapping of names to plain values",
     TypeAdapter(dict[str, JsonValue], config=ConfigDict(allow_inf_nan=False)),
 )
@@ -82,7 +82,7 @@ class TheirDocument:
         self._origin = origin
         self._taken: set[str] = set()
 
-    def take(self, key: str, kind: _Kind[_T_co]) -> _T_co | None:
+    def take(self, key: str, kind: _Wanted[_T_co]) -> _T_co | None:
         """What stands at a dotted key, None where there is nothing. Raises InputError where it is of another kind."""
         value = self.anything(key)
         try:
