@@ -12,6 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from evolve.archive.reader import RunReader
@@ -24,6 +25,8 @@ _FORMAT: Final = 1
 _LINES: Final = "$lines"
 _SHORT: Final = 120
 """A text of one line that is no longer stands where it is."""
+_KEPT: Final = 128
+"""So many prompts and answers are kept at hand while generations are read."""
 
 
 def report(runs: Mapping[str, RunReader]) -> str:
@@ -45,14 +48,15 @@ def _run(name: str, archive: RunReader, lines: "_TextLines") -> dict[str, Any]:
     gens = document.pop("gens")
     document |= {key: without_paths(document[key]) for key in ("config", "sessions")}
     drawn = {0} if archive.best is None else {0, archive.best.generation}
-    generations, text = {}, reading_once(archive.text)
+    packed: dict[str, Any] = lines.packed(document)
+    # A small archive can name one text of 16 MB in thousands of questions.
+    generations, text = {}, lru_cache(maxsize=_KEPT)(lambda name: shown(archive.text(name)))
     for number in archive.statuses:
         generation = without_model_paths(payload.generation_document(archive, number, text))
         if "pictures" in generation and number not in drawn:  # they are long; these two are what others stand beside
             generation |= {"pictures": {}, "pictures_problem": None}
-        generations[str(number)] = generation
-    packed: dict[str, Any] = lines.packed(document)
-    return packed | {"gens": gens, "gendocs": lines.packed(generations)}
+        generations[str(number)] = lines.packed(generation)
+    return packed | {"gens": gens, "gendocs": generations}
 
 
 def _compared(runs: Mapping[str, RunReader]) -> dict[str, Any] | None:
@@ -72,7 +76,7 @@ class _TextLines:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._places: dict[str, int] = {}
-        self._budget = TextBudget()
+        self._characters, self._left = MOST_OF_ALL, MOST_LINES_OF_ALL
         self.texts: list[list[int]] = []
         """Each text as the numbers of its lines."""
 
@@ -94,7 +98,9 @@ class _TextLines:
 
     def _packed_text(self, text: str) -> Any:
         if text not in self._places:
-            if not self._budget.take(text):
+            self._characters -= len(text)
+            self._left -= text.count("\n") + 1
+            if min(self._characters, self._left) < 0:
                 return LEFT_OUT
             self._places[text] = len(self.texts)
             numbers = self._numbers
@@ -156,37 +162,4 @@ def shown(text: str) -> str:
     return f"(left out: longer than a report takes: {size}; at most {most})"
 
 
-class TextBudget:
-    """How much a report may hold yet."""
-
-    def __init__(self) -> None:
-        self._characters, self._lines = MOST_OF_ALL, MOST_LINES_OF_ALL
-
-    def take(self, text: str) -> bool:
-        """Whether there is room for a text more; if so, it is used."""
-        lines = text.count("\n") + 1
-        if len(text) > self._characters or lines > self._lines:
-            return False
-        self._characters -= len(text)
-        self._lines -= lines
-        return True
-
-
 LEFT_OUT: Final = f"(left out: this report holds {MOST_OF_ALL:,} characters or {MOST_LINES_OF_ALL:,} lines already)"
-
-
-def reading_once(read: Callable[[str], str]) -> Callable[[str], str]:
-    """What reads a text by its object id as it is shown: each id once, as long as there is room for them. An archive of
-    some hundred KB can name one text of 16 MB in thousands of questions."""
-    known: dict[str, str] = {}
-    room = TextBudget()
-
-    def text(object_id: str) -> str:
-        found = known.get(object_id)
-        if found is None:
-            found = shown(read(object_id))
-            if room.take(found):
-                known[object_id] = found
-        return found
-
-    return text
