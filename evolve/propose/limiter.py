@@ -1,7 +1,12 @@
-"""Who may send to an endpoint, and when: one limiter for all the models behind it, shared by their threads.
+"""Who may send to an endpoint, and when: one limiter for all the models behind it, shared by their threads. Requests
+wait for their turn in the order in which they first came, so that one that was refused goes before those that were
+never sent.
 
-How fast is for `evolve.propose.pace` to say; here requests wait for their turn, in the order in which they first came,
-so that one that was refused goes before those that were never sent.
+Nothing is held back until the server refuses a request for there being too many (429). Then all wait until the moment
+that it names, come back spread out, and go on at the rate at which it let requests through. At first the rate doubles
+every second, until the next refusal. From then on each refusal lowers it to what was let through since the last one,
+the pause included, though never below LESS of it; between refusals it grows with the square of the time. Time in which
+nobody was held back says nothing of a rate.
 """
 
 import heapq
@@ -14,9 +19,78 @@ from dataclasses import dataclass, field
 
 from evolve.config import ModelConfig
 from evolve.propose.endpoint import endpoint_url
-from evolve.propose.pace import Pace
 
+WINDOW_S = 0.1
+"""After a pause, no such stretch of time holds more than a quarter of those who waited, nor than one of fewer. When
+nobody is held back for so long, what is counted of the rate begins anew."""
+
+LESS = 0.75
+_GROWS_S = 70.0  # until the rate is twice what it was
+_SLOWEST = 1 / 60  # requests a second
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0  # where the server names no moment
 _POLL_S = 0.1
+
+
+@dataclass(slots=True, kw_only=True)
+class Pace:
+    """What is known of one endpoint's limit: when the next request may be sent. Moments are given, as seconds of one
+    clock."""
+
+    next_at: float = float("-inf")  # no request before
+    rate: float = float("inf")  # requests a second at `since`
+    doubling: bool = False  # one refusal told that there is a limit, none yet where
+    since: float = 0.0  # growth counts from here
+    began: float = float("inf")  # when the first request after the last pause, or idle time, was sent
+    sent: int = 0  # since then, without those that were refused
+    cut_at: float | None = None  # when the first of them was refused, which began a pause
+    crowd: int = 0  # how many waited out the last pause
+    returning: int = 0  # how many of them are still to be sent
+    vain: int = 0  # pauses in a row after which nothing was let through
+
+    def rate_at(self, now: float) -> float:
+        """Requests a second that may be sent."""
+        passed = max(0.0, now - self.since)
+        return self.rate * (2.0 ** min(passed, 30.0) if self.doubling else 1 + (passed / _GROWS_S) ** 2)
+
+    def send(self, now: float, *, waiting: int, chance: random.Random) -> None:
+        """A request is sent, and so many others wait to be. Not before `next_at`."""
+        if self.cut_at is not None:
+            let_through, peak = max(1, self.sent) / max(now - self.began, 0.001), self.rate_at(self.cut_at)
+            self.doubling = peak == float("inf")
+            self.rate = let_through if self.doubling else max(_SLOWEST, let_through, LESS * peak)
+            self.began, self.since, self.sent, self.cut_at = now, now, 0, None
+            self.crowd = self.returning = waiting + 1
+        elif now - self.next_at > WINDOW_S:
+            self.since += now - self.next_at
+            self.began, self.sent = now, 0
+        self.sent += 1
+        gap = 1 / self.rate_at(now)
+        if self.doubling:
+            gap = min(1.0, gap)
+        if self.returning > 0:
+            self.returning -= 1
+            gap = max(gap, 1.25 * WINDOW_S / max(1, self.crowd // 4) * (1 + chance.random() / 5))
+        self.next_at = max(self.next_at, now) + gap
+
+    def let_through(self) -> None:
+        """A request got past the limit."""
+        self.vain = 0
+
+    def refused(self, sent_at: float, now: float, *, wait_s: float | None, chance: random.Random) -> None:
+        """A request was refused since there were too many; `wait_s` is how long the server wants to be left alone."""
+        fresh = sent_at >= self.began
+        self.sent -= fresh
+        if wait_s is None:
+            wait_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(self.vain, 10))
+        if fresh and self.cut_at is None:
+            self.cut_at = now
+            self.vain += 1
+            wait_s += chance.random() * min(0.5, wait_s / 10)  # other processes may have been refused with this one
+        self.told(now, wait_s)
+
+    def told(self, now: float, wait_s: float) -> None:
+        """Nothing is left, or taken, for so long."""
+        self.next_at = max(self.next_at, now + wait_s)
 
 
 class LeftAlone(Exception):

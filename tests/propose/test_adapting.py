@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from evolve.completion import Adaptation, CallEvent, CallFailed, Completion, Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.adapting import MOST, adapted, context_length, said_in, understood
-from evolve.propose.openai_llm import OpenAILLM
-from evolve.propose.parameters import wanted
+from evolve.propose.openai_llm import OpenAILLM, wanted
 from evolve.propose.reply import Reply, Unreadable
 from evolve.propose.retry import RetryPolicy
 from tests.examples import part_of_the_examples

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from evolve.propose.pace import WINDOW_S, Pace
+from evolve.propose.limiter import WINDOW_S, Pace
 
 
 def sent_all(pace: Pace, waiting: int, chance: random.Random, *, now: float = 0.0) -> list[float]:
