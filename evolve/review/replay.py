@@ -14,17 +14,9 @@ from evolve.review.texts import patch_label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One instance on which two evaluations disagree; a side is None where it has no such instance."""
-
-    instance: int
-    recorded: InstanceResult | None
-    replayed: InstanceResult | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two evaluations of one program side by side: the instances that disagree, and what else does.
+    """Two evaluations of one program side by side: the instances that disagree, each with what is recorded and what is
+    found (None where there is no such instance), and what else disagrees.
 
     `fields` maps `outcome`, `combined_score`, `published_score`, `ceiling`, `quarantine` and the judge's metrics
     to (recorded, replayed) where they disagree. Nothing that a clock measured is compared, but where the clock is
@@ -32,7 +24,7 @@ class Comparison:
     scores overlap. What else a script says of a self-judged program may hold times, and stands `aside`.
     """
 
-    differences: tuple[Difference, ...]
+    differences: Mapping[int, tuple[InstanceResult | None, InstanceResult | None]]
     fields: Mapping[str, tuple[object, object]]
     timed: bool = False
     aside: Mapping[str, tuple[object, object]] = field(default_factory=dict)
@@ -48,11 +40,10 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
     first = {result.instance: result for result in recorded.results}
     second = {result.instance: result for result in replayed.results}
     timed = recorded.spread is not None and replayed.spread is not None
-    differences = tuple(
-        Difference(instance=index, recorded=first.get(index), replayed=second.get(index))
-        for index in sorted(first.keys() | second.keys())
-        if _seen(first.get(index), timed) != _seen(second.get(index), timed)
-    )
+    pairs = {index: (first.get(index), second.get(index)) for index in sorted(first.keys() | second.keys())}
+    differences = {
+        index: (one, other) for index, (one, other) in pairs.items() if _seen(one, timed) != _seen(other, timed)
+    }
     before, after = _whole(recorded), _whole(replayed)
     fields = {
         name: (before.get(name), after.get(name))
@@ -103,8 +94,8 @@ def to_json(
         "replayed": _side(replayed),
         "equal": comparison.equal,
         "differences": [
-            {"instance": one.instance, "recorded": _measured(one.recorded), "replayed": _measured(one.replayed)}
-            for one in comparison.differences
+            {"instance": index, "recorded": _measured(one), "replayed": _measured(other)}
+            for index, (one, other) in comparison.differences.items()
         ],
     }
 
@@ -131,10 +122,10 @@ def table(recorded: Evaluation, replayed: Evaluation) -> Table:
 
 def differences_table(comparison: Comparison) -> Table:
     """The instances that disagree."""
-    table = TableOf(comparison.differences)
-    table.column("instance", lambda difference: str(difference.instance), number=True)
-    table.column("recorded", lambda difference: _said(difference.recorded), fit=Fit.FOLD)
-    table.column("replayed", lambda difference: _said(difference.replayed), fit=Fit.FOLD)
+    table = TableOf(comparison.differences.items())
+    table.column("instance", lambda entry: str(entry[0]), number=True)
+    table.column("recorded", lambda entry: _said(entry[1][0]), fit=Fit.FOLD)
+    table.column("replayed", lambda entry: _said(entry[1][1]), fit=Fit.FOLD)
     return table.table()
 
 
@@ -169,9 +160,9 @@ def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Compariso
         return f"Equal: every one of the {total} instances ended as recorded, with the same exact cost."
     if not comparison.differences:
         return f"Different: the instances agree, but {' and '.join(comparison.fields)} of the whole does not."
-    count, first = len(comparison.differences), comparison.differences[:_SHOWN]
+    count, first = len(comparison.differences), [*comparison.differences][:_SHOWN]
     more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
-    return f"Different on {count} of {total} instances: {', '.join(str(one.instance) for one in first)}{more}."
+    return f"Different on {count} of {total} instances: {', '.join(map(str, first))}{more}."
 
 
 def _said(result: InstanceResult | None) -> str:
