@@ -17,21 +17,13 @@ class _Pending:
     state: Literal["asked", "sent", "failed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFailures:
-    """The calls to one model that failed since its last answer: how many, and the last of them."""
-
-    count: int
-    last: CalledEvent
-
-
 class Accounts:
     """The calls behind each request, what all of them took, and what those under way may take."""
 
     def __init__(self) -> None:
         self.spent = Spending()
         self.calls: dict[RequestKey, list[CalledEvent]] = {}  # the `called` events of each request
-        self.failing: dict[str, ServerFailures] = {}  # by model, in this session
+        self.failing: dict[str, list[CalledEvent]] = {}  # by model, since its last answer in this session
         self._pending: dict[RequestKey, _Pending] = {}
 
     def asked(self, key: RequestKey, event: AskedEvent) -> None:
@@ -51,8 +43,7 @@ class Accounts:
             self.spent = self.spent.plus(usage, answered=False)
             self._pending[key] = _Pending(usage=NOTHING, state="failed")
             if event.is_server_failure:
-                before = self.failing.get(event.model)
-                self.failing[event.model] = ServerFailures(count=1 + (before.count if before else 0), last=event)
+                self.failing.setdefault(event.model, []).append(event)
         else:
             self.spent = self.spent.sent()
             self._pending[key] = _Pending(usage=usage, state="sent")

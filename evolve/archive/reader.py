@@ -9,7 +9,6 @@ from evaluator.sandbox.protocol import strict_json
 from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
 from evolve.archive.events import (
-    AskedEvent,
     CalledEvent,
     EvaluatedEvent,
     Event,
@@ -27,6 +26,7 @@ from evolve.archive.objects import Objects
 from evolve.archive.ranking import improves, measured_against, paired_scores, would_be_best
 from evolve.archive.records import (
     BEGINNING,
+    OPEN,
     AttemptRecord,
     Contribution,
     EndedGeneration,
@@ -280,13 +280,8 @@ class RunReader(State):
         return None if record.correct else f"{record.outcome.value}: {self.evaluation(record).detail[:200]}"
 
     def children(self, commit: str, most: int) -> Sequence[int]:
-        """The latest generations that were made from a program, got an answer and have ended, at most so many, lowest
-        first."""
+        """The latest generations of `made_of` a program, at most so many, lowest first."""
         return sorted(self.made_of.get(commit, ())[-most:])
-
-    def offspring(self, commit: str) -> Sequence[int]:
-        """All generations that were made from a program, got an answer and have ended, in the order of their end."""
-        return self.made_of.get(commit, ())
 
     @property
     def to_rescore(self) -> Sequence[ProgramRecord]:
@@ -334,10 +329,6 @@ class RunReader(State):
         """The questions put for a generation, in order; none for the initial program."""
         return list(self.questions.get(generation, {}).values())
 
-    def generation(self, number: int) -> AskedEvent:
-        """How a generation was asked for last (all but the initial program's). Raises KeyError for any other."""
-        return self.generations[number]
-
     def unfinished(self) -> list[Unfinished]:
         """The generations without an end, lowest first: what resume goes on with."""
         return [self._unfinished(generation) for generation in sorted(self.open_generations)]
@@ -350,11 +341,15 @@ class RunReader(State):
             for record in attempts
             if record.answer is not None and record.message is not None
         )
+        answer = None
+        if last.status is Status.ANSWERED and last.answer is not None:
+            ended = cast(FinishReason, last.finish_reason)
+            answer = Completion(text=self.text(last.answer), finish_reason=ended, usage=last.usage)
         return Unfinished(
             asked=self.generations[generation],
-            attempt=last.attempt + (last.status not in (Status.ASKED, Status.ANSWERED)),
+            attempt=last.attempt + (last.status not in OPEN),
             refusals=refusals,
-            answer=_completion(last, self.text) if last.status is Status.ANSWERED else None,
+            answer=answer,
         )
 
     def calls(self, key: RequestKey) -> list[CalledEvent]:
@@ -474,13 +469,6 @@ class RunReader(State):
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
         return fingerprint(self.journal.documents(), self.wanted_refs())
-
-
-def _completion(attempt: AttemptRecord, text: Callable[[str], str]) -> Completion:
-    assert attempt.answer is not None
-    return Completion(
-        text=text(attempt.answer), finish_reason=cast(FinishReason, attempt.finish_reason), usage=attempt.usage
-    )
 
 
 _APPLIED = (Status.EVALUATED, Status.DUPLICATE)

@@ -99,7 +99,6 @@ class State:
         self._confirmed_later: list[int] = []
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.reigns: list[tuple[int, ProgramRecord | None]] = []  # how many had ended when each best came; no best
-        self.quarantined: dict[int, None] = {}  # generations
         self.chronicle = Chronicle()
         self.made_of: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.accounts = Accounts()
@@ -355,10 +354,6 @@ class State:
         """Put a record in the place of a program."""
         self.programs[self._index[record.generation]] = record
         self.by_commit[record.commit] = self.by_generation[record.generation] = record
-        if record.quarantine is None:
-            self.quarantined.pop(record.generation, None)
-        else:
-            self.quarantined[record.generation] = None
 
     def _certify(self, generation: int, event: EvaluatedEvent | RescoredEvent) -> None:
         if event.certificate is not None:

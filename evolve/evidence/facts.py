@@ -222,7 +222,7 @@ class FactReader:
         """The fact of a generation that has ended."""
         if ended.program is not None:
             return self.program(ended.program)
-        asked = self._archive.generation(ended.generation)
+        asked = self._archive.generations[ended.generation]
         return Fact.without_program(asked, ended.status, self._archive.deciding(ended.generation))
 
     def details(self, generation: int) -> Details:

@@ -80,7 +80,7 @@ class Requests:
         archive, given = self._archive, None
         if guidance is not None and guidance.number is not None:
             given = (guidance.document, guidance.number)
-        before = [archive.generation(number) for number in self._open_before(generation, attempt)]
+        before = [archive.generations[number] for number in self._open_before(generation, attempt)]
         before.sort(key=lambda one: (one.parents[0] != choice.parent.commit, -one.generation))
         return Request(
             seed=self._seed,
@@ -156,7 +156,7 @@ class Requests:
         """How a generation ended. None for a quarantined program, so that no prompt shows how its score was made, and
         for one that a person excluded."""
         archive = self._archive
-        asked, program = archive.generation(number), archive.program(number)
+        asked, program = archive.generations[number], archive.program(number)
         parent = archive.find(asked.parents[0])
         if program is None:
             last = archive.deciding(number)
@@ -185,7 +185,7 @@ class Requests:
         archive = self._archive
         numbers = [number for number in archive.open_generations if number < generation]
         if attempt == 0 and generation in archive.generations:
-            since = archive.turns[archive.generation(generation).position :]
+            since = archive.turns[archive.generations[generation].position :]
             numbers += [
                 number for number, _ in since if number < generation and archive.statuses[number] is Status.FAILED
             ]
@@ -228,8 +228,8 @@ class Requests:
         are in flight and nothing else says which change to make, and where an earlier question was the same."""
         archive = self._archive
         if archive.attempts(generation):
-            return archive.generation(generation).direction
-        siblings = map(archive.generation, archive.children(choice.parent.commit, 2 * SUGGESTED))
+            return archive.generations[generation].direction
+        siblings = map(archive.generations.__getitem__, archive.children(choice.parent.commit, 2 * SUGGESTED))
         alike = {
             one.direction
             for one in chain(before, siblings)

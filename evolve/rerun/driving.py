@@ -248,7 +248,7 @@ class _Rerun(Tools):
         number, evaluators = event.generation, self._here()
         (answer,) = (begun.answer for begun in reader.unfinished() if begun.generation == number)
         assert answer is not None  # else the record would not hold together
-        choice = choice_to_tune(reader.find(reader.generation(number).parents[0]))
+        choice = choice_to_tune(reader.find(reader.generations[number].parents[0]))
         self.judge.expect(number)
         judge = partial(judged, self.archive, evaluators, number, choice, answer)
         try:

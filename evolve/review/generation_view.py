@@ -110,7 +110,7 @@ class GenerationReader:
             generation=generation,
             status=self.archive.statuses[generation],
             program=self.archive.program(generation),
-            asked=self.archive.generation(generation) if questions else None,
+            asked=self.archive.generations[generation] if questions else None,
             questions=questions,
         )
 

@@ -95,9 +95,9 @@ def troubles_json(archive: RunReader, *, running: bool) -> list[dict[str, Any]]:
     many there are, what the server said last, and when (`t`); of a silence when it began."""
     failing = archive.accounts.failing
     found = [
-        {"model": model, "status": one.last.status, "message": one_line(one.last.message, 400), "t": one.last.t}
-        | {"failed": one.count}
-        for model, one in failing.items()
+        {"model": model, "status": last.status, "message": one_line(last.message, 400), "t": last.t}
+        | {"failed": len(earlier) + 1}
+        for model, (*earlier, last) in failing.items()
     ]
     unanswered = archive.accounts.silent_since() if running else {}
     silent = {"status": "silent", "message": "no answer", "failed": 0}

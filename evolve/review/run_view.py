@@ -165,7 +165,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
     archive, best, held, record = run.archive, run.best, run.archive.held_out_of_best, run.archive.best
     evaluation = None if best is None else best.evaluation
     return {
-        "quarantined": len(archive.quarantined),
+        "quarantined": FACTS["quarantined"](run),
         "evaluator_version": archive.identity.get("evaluator_version"),
         "strict": evaluation and strict_text(evaluation.strict),
         "sandbox": archive.identity.get("sandbox") if evaluation is None else evaluation.sandbox,
@@ -284,7 +284,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "programs": lambda r: len(r.archive.programs),
     "ended": lambda r: r.archive.ended,
     "correct": lambda r: sum(program.correct for program in r.archive.programs),
-    "quarantined": lambda r: len(r.archive.quarantined),
+    "quarantined": lambda r: sum(program.quarantine is not None for program in r.archive.programs),
     "curve": lambda r: sampled(r.archive),
     "long_curve": lambda r: [value for value in sampled(r.archive, _POINTS) if value is not None],
     # what it took

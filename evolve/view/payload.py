@@ -82,7 +82,7 @@ def generation_document(
         "code": archive.source(program),
         "patch": archive.patch_text(program) if program.parents else None,
         "parent": None if view.parent is None else view.parent.generation,
-        "children": list(archive.offspring(program.commit)),
+        "children": list(archive.made_of.get(program.commit, ())),
         "metrics": {name: finite(value) for name, value in program.metrics.items()},
         "results": list(map(_result, rows)),
         "pictures": drawn,

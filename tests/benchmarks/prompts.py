@@ -104,7 +104,7 @@ def measure(folder: Path) -> None:
         parts(prompts)
         others = defaultdict[str, list[tuple[int, int, float]]](list)
         for attempt in asked:
-            choice = archive.generation(attempt.generation)
+            choice = archive.generations[attempt.generation]
             if attempt.prompt is not None and choice.inspirations:
                 parent = set(_lines(archive.source(archive.find(attempt.parent))))
                 sources = [archive.source(archive.find(commit)) for commit in choice.inspirations]

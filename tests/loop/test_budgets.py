@@ -181,7 +181,7 @@ def test_a_search_over_numbers_takes_nothing_of_a_budget(tmp_path: Path) -> None
     with opened(tmp_path) as archive:
         assert archive.finished == "budget_calls"
         assert archive.spent.calls == 1
-        searched = [one for one in archive.statuses if one and archive.generation(one).kind == "tune"]
+        searched = [one for one in archive.statuses if one and archive.generations[one].kind == "tune"]
         assert len(searched) >= 2, "with searches beside it"
         assert archive.committed().calls == 0
 

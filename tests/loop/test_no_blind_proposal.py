@@ -99,7 +99,7 @@ def test_eight_questions_about_one_program_differ(tmp_path: Path, first: str, se
             next(generation(run.context, number))
         reader = run.archive.reader
         prompts = [reader.text(reader.attempts(number)[0].prompt or "") for number in range(1, 9)]
-        assert {reader.generation(number).kind for number in range(1, 9)} == {"diff" if first == "60" else "fix"}
+        assert {reader.generations[number].kind for number in range(1, 9)} == {"diff" if first == "60" else "fix"}
     assert [len(section(prompt, "Being worked on now")) for prompt in prompts] == list(range(8))
     assert len(set(map(wanted, prompts))) == 8
 
@@ -121,7 +121,7 @@ def test_what_is_in_flight_is_what_the_record_says_then_the_nearest_first(folder
                     if int(at) in names:
                         assert (name, said) == (names[int(at)], f"It takes {name} steps.")
                     else:
-                        assert name == archive.generation(int(at)).kind
+                        assert name == archive.generations[int(at)].kind
                         assert said == "" or re.match("follows|asked to", said)
                 listed, described = listed + len(lines), described + sum(int(line[0]) in names for line in lines)
                 open_now += [number] if number not in open_now else []
@@ -145,7 +145,7 @@ def test_what_was_tried_is_of_the_whole_run_and_stands_on_record(folder: Path) -
             for number, parent, _, result in lines:
                 program = archive.program(int(number))
                 made_from = archive.find(parent or event["parents"][0])
-                assert archive.generation(int(number)).parents == (made_from.commit,)
+                assert archive.generations[int(number)].parents == (made_from.commit,)
                 if program is None or not program.correct:
                     assert result.startswith("refused (" if program is None else "not correct (exception): instance 0")
                 elif made_from.correct:

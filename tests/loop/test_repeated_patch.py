@@ -85,4 +85,4 @@ def test_a_share_of_the_questions_is_put_without_what_the_run_has_learned_and_th
         if number >= first:
             assert ("# One recommendation" in texts[0]) is not told[number]
     with opened(tmp_path) as archive:
-        assert {number: archive.generation(number).unguided for number in told} == told
+        assert {number: archive.generations[number].unguided for number in told} == told

@@ -66,7 +66,7 @@ def test_what_stands_in_the_prompts_of_a_run_is_what_the_record_says(tmp_path: P
         for generation in range(1, 13):
             (attempt,) = archive.attempts(generation)
             prompt, parent = archive.text(attempt.prompt or ""), archive.find(attempt.parent)
-            for commit in archive.generation(generation).inspirations:
+            for commit in archive.generations[generation].inspirations:
                 other = archive.find(commit)
                 pairs = zip(archive.costs(other), archive.costs(parent), strict=True)
                 steps = [
