@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evolve.archive.events import CalledEvent
+from evolve.archive.events import CalledEvent, MetaAnsweredEvent
 from evolve.archive.records import AttemptRecord
 from evolve.completion import FINISH_REASONS, CallPhase
 from evolve.usage import Spending, Usage
@@ -43,8 +43,11 @@ Asked = tuple[AttemptRecord, Sequence[Call]]
 """A question to a model with the HTTP attempts that it took."""
 
 
-def calls_of(attempt: AttemptRecord, events: Sequence[CalledEvent], *, under_way: bool = False) -> list[Call]:
-    """The HTTP attempts of a question from its `called` events, in order; `under_way`: the last one has no end yet.
+def calls_of(
+    attempt: AttemptRecord | MetaAnsweredEvent | None, events: Sequence[CalledEvent], *, under_way: bool = False
+) -> list[Call]:
+    """The HTTP attempts of a question (None: of one without an answer) from its `called` events, in order; `under_way`:
+    the last one has no end yet.
 
     Another `calling` that is followed by no failure was answered if the question was, and it is the last; else it was
     lost.
@@ -56,7 +59,7 @@ def calls_of(attempt: AttemptRecord, events: Sequence[CalledEvent], *, under_way
         following = events[index + 1] if index + 1 < len(events) else None
         if following is not None and following.phase is CallPhase.FAILED:
             found.append(replace(_of_event(following, following.status), sampled=event.sampled or {}))
-        elif following is None and attempt.answer is not None:
+        elif following is None and attempt is not None and attempt.answer is not None:
             status = attempt.finish_reason or "stop"
             found.append(Call(status=status, usage=attempt.usage, sampled=event.sampled or {}))
         else:

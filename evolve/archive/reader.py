@@ -14,6 +14,7 @@ from evolve.archive.events import (
     Event,
     FreshState,
     HeldOutEvent,
+    MetaAnsweredEvent,
     RescoredEvent,
     Status,
     read_event,
@@ -308,7 +309,7 @@ class RunReader(State):
         """What is kept for calls that were sent and have no end on record; `spent` has none of it."""
         return self.accounts.under_way()
 
-    def http_attempts(self, question: AttemptRecord, key: RequestKey) -> list[Call]:
+    def http_attempts(self, question: AttemptRecord | MetaAnsweredEvent | None, key: RequestKey) -> list[Call]:
         """The HTTP attempts of a question, each with its end; under way are those that `under_way` counts."""
         return calls_of(question, self.calls(key), under_way=self.accounts.is_sent(key))
 

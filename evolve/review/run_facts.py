@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from evaluator.untrusted import one_line
 from evolve.archive.calls import CALLING, Call
-from evolve.archive.events import Status, document_of
+from evolve.archive.events import document_of
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord
 from evolve.completion import MetaKey
 from evolve.config import Config
 from evolve.errors import InputError
@@ -35,8 +33,8 @@ def all_calls(archive: RunReader) -> list[RunCall]:
             found += [RunCall(kind, attempt.model, call) for kind, call in with_kinds(asked)]
     for key in archive.accounts.calls:
         if isinstance(key, MetaKey):
-            calls, model = archive.http_attempts(_meta_attempt(archive, key), key), archive.calls(key)[0].model
-            found += [RunCall("insights", model, call) for call in calls]
+            answer, model = archive.chronicle.meta_answers.get(key), archive.calls(key)[0].model
+            found += [RunCall("insights", model, call) for call in archive.http_attempts(answer, key)]
     return found
 
 
@@ -44,16 +42,6 @@ def calls_by_kind(calls: Sequence[RunCall]) -> list[dict[str, Any]]:
     """How many calls were for what, and what those took; no row for what was not called."""
     groups = {kind: [one.call for one in calls if one.kind == kind] for kind in KINDS}
     return [{"kind": kind} | _totals(found) for kind, found in groups.items() if found]
-
-
-def _meta_attempt(archive: RunReader, key: MetaKey) -> AttemptRecord:
-    """A request of the meta-summarizer as a question without a generation."""
-    asked = AttemptRecord(generation=-1, attempt=0, status=Status.FAILED, model="", parent="")
-    if (event := archive.chronicle.meta_answers.get(key)) is None:
-        return asked
-    return replace(
-        asked, status=Status.ANSWERED, answer=event.answer, usage=event.usage, finish_reason=event.finish_reason
-    )
 
 
 def calls_json(archive: RunReader) -> dict[str, Any]:
