@@ -3,12 +3,12 @@
 What is given here is untrusted; it is made harmless here, and nothing is printed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table as Drawn
 
 from evaluator import untrusted
-from evolve.review.table import Cell, Column, Fit, Table, Tone
+from evolve.review.table import Cell, Column, Fields, Fit, Table, Tone
 
 STYLES = {Tone.PLAIN: "", Tone.STRONG: "bold", Tone.QUIET: "dim", Tone.GOOD: "green", Tone.BAD: "bold red"}
 CELL_LIMIT = 120
@@ -18,9 +18,6 @@ _FOLD_WIDTH = 32  # a run's usual name fits
 _FOLDED = (Fit.FOLD, Fit.TEXT)
 _LEAST_WIDTHS = {Fit.CUT: _ELASTIC_WIDTH} | dict.fromkeys(_FOLDED, _FOLD_WIDTH)
 _GAP = 2  # blanks between two columns
-
-Fields = Iterable[tuple[str, Cell | str]]
-"""Names with their values."""
 
 
 def table_lines(table: Table) -> list[str]:

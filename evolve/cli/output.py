@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from evaluator import untrusted
 from evaluator.slow_judge import SlowJudge
 from evolve.cli import drawing
-from evolve.review.table import Table, Tone
+from evolve.review.table import Fields, Table, Tone
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,7 +83,7 @@ def print_table(table: Table) -> None:
     console.print(drawn)
 
 
-def print_fields(fields: drawing.Fields, *, indent: int = 0) -> None:
+def print_fields(fields: Fields, *, indent: int = 0) -> None:
     """Names with their values, the values one below the other; line breaks in a value are kept and indented."""
     if sys.stdout.isatty():
         _console(sys.stdout).print(drawing.draw_fields(fields, indent))

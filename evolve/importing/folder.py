@@ -3,7 +3,6 @@
 import os
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
@@ -23,17 +22,10 @@ _RESULTS: Final = (
 _SHOWN: Final = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TheirFiles:
-    """Files by their names relative to the folder, and sentences about what was left out."""
-
-    files: dict[str, bytes]
-    notes: tuple[str, ...]
-
-
-def collect(folder: Path, *, configurations: Collection[str]) -> TheirFiles:
+def collect(folder: Path, *, configurations: Collection[str]) -> tuple[dict[str, bytes], list[str]]:
     """The files of `folder` and below it, but for hidden ones, caches, results, `configurations` (names of files, which
-    may hold a key) and links that lead out of it. Raises InputError where there is too much, or one cannot be read."""
+    may hold a key) and links that lead out of it, by their names relative to the folder; and sentences about what was
+    left out. Raises InputError where there is too much, or one cannot be read."""
     files: dict[str, bytes] = {}
     left: dict[str, list[str]] = {}
     total = 0
@@ -53,7 +45,7 @@ def collect(folder: Path, *, configurations: Collection[str]) -> TheirFiles:
             files[name] = path.read_bytes()
         except OSError as cause:
             raise InputError(f"{one_line(str(path))}: cannot be read ({cause.strerror})") from None
-    return TheirFiles(files=files, notes=tuple(f"left out: {_listed(names)} ({why})" for why, names in left.items()))
+    return files, [f"left out: {_listed(names)} ({why})" for why, names in left.items()]
 
 
 def _walk(folder: Path, configurations: frozenset[str]) -> Iterator[tuple[Path, str | None]]:

@@ -71,9 +71,9 @@ def _put_together(
     found: finding.TheirConfiguration,
     taken: TheirSettings,
 ) -> ImportedTask:
-    collected = collect(evaluator.parent, configurations=found.files)
+    theirs, left_out = collect(evaluator.parent, configurations=found.files)
     for path in (initial, evaluator):
-        if path.name not in collected.files:
+        if path.name not in theirs:
             raise InputError(f"{one_line(str(path))}: is a link out of the folder; put the file itself there")
     marked = _checked(initial)
     # Beside their files: the script, and stand-ins for what evaluators import of the other system.
@@ -82,19 +82,19 @@ def _put_together(
     prompt = (taken.prompt or "").strip() or "Improve the program: the larger its combined_score, the better."
     constants = {"EVALUATOR": _THEIRS + evaluator.name} | taken.constants
     files = {
-        initial.name: collected.files[initial.name],
+        initial.name: theirs[initial.name],
         "evaluate.py": _with_constants(own.pop("evaluate.py").decode("utf-8"), constants).encode("utf-8"),
         "prompt.md": f"{prompt}\n".encode("utf-8", "replace"),
         "task.yaml": _task_yaml(system, folder, initial.name, taken).encode("utf-8"),
         "run.yaml": _run_yaml(system, folder, found.origin, taken).encode("utf-8"),
     }
-    files |= own | {_THEIRS + name: content for name, content in collected.files.items()}
+    files |= own | {_THEIRS + name: content for name, content in theirs.items()}
     modules = {_module(name) for name in own}
-    at_once, later = scripts.absent(collected.files, [evaluator.name, initial.name], modules)
+    at_once, later = scripts.absent(theirs, [evaluator.name, initial.name], modules)
     notes = [
         *found.notes,
         *taken.notes,
-        *collected.notes,
+        *left_out,
         *([] if marked else [f"{initial.name} has no EVOLVE-BLOCK markers: all of it may change"]),
         *([_no_message(evaluator.parent)] if taken.prompt is None else []),
         *([f"not installed here: {', '.join(at_once)}: install that first, it is imported at once"] if at_once else []),

@@ -41,13 +41,6 @@ class SummaryAnswer(NamedTuple):
     feedback: str = ""
 
 
-class NotesAnswer(NamedTuple):
-    """The notes as a model writes them: Markdown, one text for each of SECTIONS, and what stands before them."""
-
-    sections: Sequence[str]
-    preface: str
-
-
 def clean_line(text: str, limit: int = LINE_LIMIT) -> str:
     """Any text as one line of Markdown, of at most `limit` characters, that cannot be taken for one of ours."""
     words = " ".join(inert_markdown(_shortened(" ".join(text.split()), limit)).split())
@@ -137,10 +130,11 @@ def _summary(lines: Sequence[str]) -> SummaryAnswer:
     return SummaryAnswer(fields.get("name", ""), fields.get("implementation", ""), fields.get("feedback", ""))
 
 
-def read_insights(text: str) -> tuple[NotesAnswer, tuple[str, ...]]:
-    """The scratchpad in an answer to the second question, and the first MAX_RECOMMENDATIONS recommendations: the
-    numbered items behind a heading that calls them so. Without that heading they are those behind the last other one,
-    and without any the numbered lines of the whole answer. What stands under no known heading is the preface."""
+def read_insights(text: str) -> tuple[list[str], tuple[str, ...]]:
+    """The scratchpad in an answer to the second question (what stands under no known heading, then a text for each of
+    SECTIONS), and the first MAX_RECOMMENDATIONS recommendations: the numbered items behind a heading that calls them
+    so. Without that heading they are those behind the last other one, and without any the numbered lines of the whole
+    answer."""
     titles = {title.lower(): title for title in SECTIONS}
     parts: dict[str, list[str]] = {"": []}
     current = ""
@@ -160,7 +154,7 @@ def read_insights(text: str) -> tuple[NotesAnswer, tuple[str, ...]]:
     if listed != _RECOMMENDATIONS:
         parts[listed] = rest
     bodies = {title: "\n".join(lines).strip("\n").rstrip() for title, lines in parts.items()}
-    notes = NotesAnswer([bodies.get(title, "") for title in SECTIONS], bodies[""])
+    notes = [bodies.get(title, "") for title in ("", *SECTIONS)]
     return notes, tuple(filter(None, map(clean_line, items)))[:MAX_RECOMMENDATIONS]
 
 

@@ -36,7 +36,6 @@ from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Details, Fact
 from evolve.meta.answers import (
     MAX_RECOMMENDATIONS,
-    NotesAnswer,
     SummaryAnswer,
     clean_line,
     read_insights,
@@ -232,13 +231,14 @@ def _checked_summary(said: SummaryAnswer, fact: Fact, evidence: Evidence, editor
     )
 
 
-def _checked_scratchpad(said: NotesAnswer, editor: Editor) -> Scratchpad:
+def _checked_scratchpad(said: Sequence[str], editor: Editor) -> Scratchpad:
+    preface, *sections = said
     first, second, third, fourth = (
         insights(editor.body(text, title), editor.facts, editor.leaders)
-        for title, text in zip(SECTIONS, said.sections, strict=True)
+        for title, text in zip(SECTIONS, sections, strict=True)
     )
-    preface = resolved(editor.body(said.preface, "Scratchpad"), editor.facts, editor.leaders)
-    return Scratchpad(preface=preface, sections=(first, second, third, fourth))
+    begins = resolved(editor.body(preface, "Scratchpad"), editor.facts, editor.leaders)
+    return Scratchpad(preface=begins, sections=(first, second, third, fourth))
 
 
 def _problem(question: MetaQuestion, failure: Exception, generation: int | None = None) -> Problem:

@@ -38,7 +38,7 @@ class Cell:
     tone: Tone = Tone.PLAIN
 
 
-Fields = list[tuple[str, Cell | str]]
+Fields = Iterable[tuple[str, Cell | str]]
 """Names and values, as a screen shows them."""
 
 

@@ -7,7 +7,6 @@
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -20,27 +19,20 @@ _IMPORT: Final = re.compile(r"^import\b(?:(?!^import\b)[^;])*+;[ \t]*+\n", re.MU
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """An HTML text, and the content security policy that it works under."""
-
-    html: str
-    policy: str
-
-
 @cache
-def live_page() -> Page:
-    """The page that asks the server that it came from. Its policy goes with it as a header."""
+def live_page() -> tuple[str, str]:
+    """The page that asks the server that it came from, and its content security policy, which goes with it as a
+    header."""
     html, policy = _assembled("connect-src 'self'")
-    return Page(html=html.replace(_DATA, "").replace(_POLICY, ""), policy=f"{policy}; frame-ancestors 'none'")
+    return html.replace(_DATA, "").replace(_POLICY, ""), f"{policy}; frame-ancestors 'none'"
 
 
-def report_page(data: str) -> Page:
+def report_page(data: str) -> str:
     """The page that has all it shows within itself (`data`: base64), and asks nobody. Its policy stands in it."""
     html, policy = _assembled()
     html = html.replace(_POLICY, f'<meta http-equiv="Content-Security-Policy" content="{policy}">')
     block = f'<script type="application/octet-stream;base64" id="data">{data}</script>'
-    return Page(html=html.replace(_DATA, block), policy=policy)
+    return html.replace(_DATA, block)
 
 
 def _assembled(*more: str) -> tuple[str, str]:

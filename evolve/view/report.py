@@ -40,7 +40,7 @@ def report(runs: Mapping[str, RunReader]) -> str:
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     deflate = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     data = deflate.compress(text.encode("ascii")) + deflate.flush()
-    return report_page(base64.b64encode(data).decode("ascii")).html
+    return report_page(base64.b64encode(data).decode("ascii"))
 
 
 def _run(name: str, archive: RunReader, lines: "_TextLines") -> dict[str, Any]:

@@ -255,8 +255,8 @@ class _Answers:
         self._farewell = farewell
 
     async def page(self, request: Request) -> Response:
-        found = live_page()
-        return HTMLResponse(found.html, headers={"content-security-policy": found.policy})
+        html, policy = live_page()
+        return HTMLResponse(html, headers={"content-security-policy": policy})
 
     async def all_runs(self, request: Request) -> Response:
         rows, failures = await run_in_threadpool(self._runs.of_each, run_summary)
