@@ -1,7 +1,6 @@
 """Where runs are found, by the path of their folder or by name under `runs/`, and where a new one is put."""
 
 import difflib
-import itertools
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,7 +47,7 @@ def run_names(folders: Sequence[Path]) -> list[str]:
 
 
 def new_run_folder(config: Config, name: str | None) -> Path:
-    """Where a new run is put: `runs/<name>`, by default a free name made of task, suite and time. Raises InputError."""
+    """Where a new run is put: `runs/<name>`, by default named by task, suite and time. Raises InputError."""
     if name is not None:
         plain = name == Path(name).name and name.isprintable() and not name.startswith((".", "-"))
         if not name or not plain or len(name.encode("utf-8", "surrogatepass")) > 200:
@@ -58,9 +57,7 @@ def new_run_folder(config: Config, name: str | None) -> Path:
             )
         return RUNS / name
     task = load_task(config.task)
-    base = f"{task.name}-{config.suite or task.default_suite}-{time.strftime('%Y%m%d-%H%M%S')}"
-    names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
-    return next(RUNS / candidate for candidate in names if not (RUNS / candidate).exists())
+    return RUNS / f"{task.name}-{config.suite or task.default_suite}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def _is_folder(path: Path) -> bool:
