@@ -413,7 +413,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "quarantine": lambda g: g.program and g.program.quarantine,
     "overfitted": lambda g: g.program and g.program.overfitted,
     "excluded": lambda g: g.program and g.program.excluded,
-    "provisional": lambda g: any(one.generation == g.generation for one in g.reader.archive.candidates),
+    "provisional": lambda g: g.generation in g.reader.archive.waiting,
     "stale": lambda g: g.program is not None and g.program.stale,
     "score_change": lambda g: g.parent and g.program and (p := paired_scores(g.program, g.parent)) and p[0] - p[1],
     "medians": lambda g: g.program is not None and on_medians(g.program, g.credit.base),

@@ -4,7 +4,7 @@ As with `evolve.review.generation_view`, a fact is computed when a shape names i
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ from evolve.review.run_facts import (
     sessions_json,
     troubles_json,
 )
-from evolve.review.scores import Target, orders_text, score_json, target_of
+from evolve.review.scores import bound_word, orders_text, score_json
 from evolve.review.uplift import uplift_of
 from evolve.review.verdict import strict_text
 
@@ -120,9 +120,13 @@ class RunView:
         return self.archive.best or next(iter(self.archive.programs[-1:]), None)
 
     @property
-    def target(self) -> Target | None:
-        """What its one gap is to."""
-        return None if self.shown is None else target_of(self.shown)
+    def target(self) -> dict[str, Any] | None:
+        """What its one gap is to: a bound, proven to be the optimum or not, as in the terminal's tables; where no bound
+        is known the best known value."""
+        if self.shown is not None and self.shown.value_bound is not None:
+            return {"value": self.shown.value_bound, "name": bound_word(self.shown.objective)}
+        known = None if self.shown is None else self.shown.best_known
+        return None if known is None else {"value": known.value, "name": "best known"}
 
 
 _OF_THE_BEST: Final = frozenset(
@@ -307,8 +311,8 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "objective": lambda r: r.shown and r.shown.objective.to_json(),
     "bound": _bound_json,
     "best_known": _best_known_json,
-    "target": lambda r: None if r.target is None else asdict(r.target),
-    "gap_to_target": lambda r: (b := r.archive.best) and r.target and b.objective.gap(b.value, r.target.value),
+    "target": lambda r: r.target,
+    "gap_to_target": lambda r: (b := r.archive.best) and r.target and b.objective.gap(b.value, r.target["value"]),
     "best_score": lambda r: (b := r.archive.best) and b.combined_score,
     "best_generation": lambda r: (b := r.archive.best) and b.generation,
     "best_value": lambda r: (b := r.archive.best) and b.value,

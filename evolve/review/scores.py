@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, Final
 
@@ -19,14 +19,6 @@ SELF_JUDGED: Final = "self-judged"
 """What stands beside a score that a program had a hand in: it shares the process that makes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a value is held against where one gap is told of it. `name`: ceiling, bound or best known."""
-
-    value: float
-    name: str
-
-
 Scored = ProgramRecord | Evaluation
 """What has a score: a recorded program, or an evaluation of one."""
 
@@ -35,14 +27,6 @@ def metrics_of(scored: Scored) -> Mapping[str, float]:
     """The metrics of the judge, and `runtime_s`."""
     own = {"runtime_s": scored.runtime_s} if isinstance(scored, Evaluation) else {}
     return dict(scored.metrics) | own
-
-
-def target_of(scored: Scored) -> Target | None:
-    """What the one gap of a run is to: its bound, proven to be the optimum or not, as in the terminal's tables; where
-    no bound is known the best known value."""
-    if scored.value_bound is not None:
-        return Target(scored.value_bound, bound_word(scored.objective))
-    return None if scored.best_known is None else Target(scored.best_known.value, "best known")
 
 
 def score_json(scored: Scored) -> dict[str, Any]:
