@@ -69,12 +69,6 @@ class Objective:
         """The record of this objective."""
         return {name: str(value) for name, value in asdict(self).items()}
 
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> "Objective":
-        """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
-        directions = {name: Direction(record[name]) for name in ("direction", "per_instance")}
-        return cls(metric=record["metric"], unit=record["unit"], **directions)
-
 
 SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE)
 """The objective of a task whose judge makes the score of costs itself, and shows that."""
