@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any, Final
+
+from evaluator.input_files import AsText, Exact, Section
 
 COMBINED: Final = "combined_score"
 """The metric of a task whose judge computes the score itself."""
@@ -74,13 +75,12 @@ SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE
 """The objective of a task whose judge makes the score of costs itself, and shows that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedValue:
+class ListedValue(Section):
     """A value that somebody reached, not proven to be the best: of the metric over a suite, or of one `instance`."""
 
-    value: Fraction
+    value: Exact
     source: str
-    date: str = ""
+    date: AsText = ""
     instance: int | None = None
 
     @property
