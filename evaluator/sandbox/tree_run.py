@@ -50,9 +50,9 @@ class TreeRun:
     """Of one job, as `tree_init` receives it."""
 
     def __init__(self, control: int, job: dict[str, Any]) -> None:
-        self._control, self._job, self._limits = control, job, job["limits"]
+        self._control, self._job = control, job
         self._scratch: str = job["scratch"]
-        self._memory, self._room = self._limits["memory_mb"] << 20, self._limits["scratch_mb"] << 20
+        self._memory, self._room = self._job["memory_mb"] << 20, self._job["scratch_mb"] << 20
         self._output = bytearray()
         self._handed, self._handed_over = bytearray(), False  # the first line of the result's pipe; all of it
         self._main = self._listener = self._pidfd = self._printed = self._results = -1
@@ -140,7 +140,7 @@ class TreeRun:
             os.chdir(self._scratch)
             allowed = [(path, RIGHTS[kind]) for path, kind in self._job["allowed"]]
             layers = self._job["layers"]
-            listener = tree_confine.confine(layers, self._limits, allowed, policy, proc=self._proc)
+            listener = tree_confine.confine(layers, self._job, allowed, policy, proc=self._proc)
             os.write(report, f"ready {listener}".encode())
         except Exception as cause:  # noqa: BLE001 - boundary: the reason must reach `tree_init`
             os.write(report, str(cause).encode())
@@ -183,9 +183,9 @@ class TreeRun:
         while self._allowed and self._allowed[0] < started - _IN_FLIGHT_S:
             self._allowed.popleft()
         used, left = self._measure(started)
-        if started - self._started > self._limits["wall_s"]:
+        if started - self._started > self._job["wall_s"]:
             self._stopped = "timeout"
-        if self._cpu_s() > self._limits["cpu_s"]:
+        if self._cpu_s() > self._job["cpu_s"]:
             self._stopped = "cpu_limit"
         if used > self._memory:
             self._stopped = "oom"
@@ -231,7 +231,7 @@ class TreeRun:
             self._printed = -1
         if not chunk:
             return False
-        most = self._limits["output_kb"] << 10
+        most = self._job["output_bytes"]
         self._output += chunk
         if len(self._output) > most + (1 << 20):
             del self._output[: len(self._output) - most]
@@ -298,13 +298,12 @@ class TreeRun:
             pass
         status = os.waitstatus_to_exitcode(self._tree.status or 0)
         cpu_s = self._cpu_s()
-        if not self._stopped and (cpu_s > self._limits["cpu_s"] or status == -signal.SIGXCPU):
+        if not self._stopped and (cpu_s > self._job["cpu_s"] or status == -signal.SIGXCPU):
             self._stopped = "cpu_limit"
         content, too_large = None, False
         if not self._stopped and status >= 0:
             content, too_large = self._result()
-        most = self._limits["output_kb"] << 10
-        output = bytes(self._output[-most:]) if most else b""
+        output = bytes(self._output[-self._job["output_bytes"] :])
         header = {
             "stopped": self._stopped,
             "status": status,
