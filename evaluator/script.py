@@ -176,12 +176,8 @@ class ScriptEvaluator(SuiteEvaluator):
     def _judged(self, run: ScriptRun, kept: KeptAnswers | None) -> Evaluation:
         verdicts = self._verdicts(run, kept, self.suite.instances)
         results = [self._result(place, verdict, run) for place, verdict in enumerate(verdicts)]
-        first = next((result for result in results if result.outcome is not Outcome.OK), None)
-        outcome, detail = run.outcome, run.detail
-        if outcome is Outcome.OK and first is not None:
-            outcome, detail = first.outcome, f"instance {first.instance} of {len(results)}: {first.detail}"
         evaluation = self._standing.scored(
-            results, outcome=outcome, detail=detail, sandbox=self.sandbox, evaluator_version=self.version
+            results, outcome=run.outcome, detail=run.detail, sandbox=self.sandbox, evaluator_version=self.version
         )
         said = feedback(self._task, self.suite, evaluation)
         return replace(evaluation, feedback="\n\n".join(text for text in (said, run.told) if text))
