@@ -114,22 +114,13 @@ class ScriptEvaluator(SuiteEvaluator):
         return replace(found, answers=certified(self._task, self.suite, found, kept)) if found.correct else found
 
     def _refuted(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
-        """`evaluation` with a report that does not agree: it is not correct any more, if it was."""
+        """See SuiteEvaluator; a program that was not correct before stays as it is."""
         if evaluation.outcome is not Outcome.OK:
             return replace(evaluation, strict=report)
-        limit = report.classification is Classification.INCONCLUSIVE
-        outcome = report.differences[0].found[0] if limit else Outcome.NONDETERMINISTIC
         state = report.classification is Classification.STATE
         told = f"{'The score cannot be believed' if state else 'The program counts as incorrect'}: {report.detail}"
-        return replace(
-            evaluation,
-            strict=report,
-            outcome=outcome,
-            detail=report.detail,
-            quarantine=evaluation.quarantine or (report.detail if state else None),
-            beyond=None,
-            feedback="\n\n".join(text for text in (told, evaluation.feedback) if text),
-        )
+        both = "\n\n".join(text for text in (told, evaluation.feedback) if text)
+        return replace(super()._refuted(evaluation, report), feedback=both)
 
     def _asked(self, source: str, kept: KeptAnswers | None = None, *, backwards: bool = False) -> Evaluation:
         run = self._runner.run(source, backwards=backwards)
