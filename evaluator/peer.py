@@ -27,7 +27,8 @@ def solve_suite(task: Task, suite: Suite, *, seconds: float) -> Iterator[Instanc
     for instance in suite.instances:
         began = time.process_time(), time.perf_counter()
         try:
-            verdict = task.judge.judge(instance, solver.place(instance, seconds=seconds))
+            answer = solver.call("place", f" on instance {instance.index}", instance, seconds=seconds)
+            verdict = task.judge.judge(instance, answer)
         except (SandboxError, TaskError):
             raise
         except EvaluatorError as nothing:
