@@ -118,9 +118,9 @@ class ScriptEvaluator(SuiteEvaluator):
         if evaluation.outcome is not Outcome.OK:
             return replace(evaluation, strict=report)
         state = report.classification is Classification.STATE
-        told = f"{'The score cannot be believed' if state else 'The program counts as incorrect'}: {report.detail}"
-        both = "\n\n".join(text for text in (told, evaluation.feedback) if text)
-        return replace(super()._refuted(evaluation, report), feedback=both)
+        means = "The score cannot be believed" if state else "The program counts as incorrect"
+        feedback = "\n\n".join(filter(None, (f"{means}: {report.detail}", evaluation.feedback)))
+        return replace(super()._refuted(evaluation, report), feedback=feedback)
 
     def _asked(self, source: str, kept: KeptAnswers | None = None, *, backwards: bool = False) -> Evaluation:
         run = self._runner.run(source, backwards=backwards)

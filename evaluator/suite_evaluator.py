@@ -82,8 +82,8 @@ class SuiteEvaluator(ABC):
         outcome, detail, quarantine = evaluation.outcome, evaluation.detail, evaluation.quarantine
         if outcome is Outcome.OK:
             # Where the clock is the score only right and wrong are compared: it was wrong, and that is what it is.
-            told = self._task.uses_clock or report.classification is Classification.INCONCLUSIVE
-            outcome = report.differences[0].found[0] if told else Outcome.NONDETERMINISTIC
+            as_found = self._task.uses_clock or report.classification is Classification.INCONCLUSIVE
+            outcome = report.differences[0].found[0] if as_found else Outcome.NONDETERMINISTIC
             detail = report.detail
         if report.classification is Classification.STATE:
             quarantine = quarantine or report.detail
