@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, Self
 
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
+from evaluator.typed import read_as
 
 FARTHEST: Final = 1e100
 """No cost, score or metric lies farther from 0: so differences, sums and squares of a whole run stay numbers."""
@@ -163,32 +164,16 @@ class StrictReport:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "StrictReport":
         """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
-        classification = record["classification"]
-        return cls(
-            agrees=bool(record["agrees"]),
-            classification=None if classification is None else Classification(classification),
-            detail=str(record["detail"]),
-            differences=tuple(
-                Disagreement(
-                    instance=int(instance),
-                    how=str(how),
-                    ordinary=_side_from_json(outcome, cost),
-                    found=_side_from_json(other_outcome, other_cost),
-                )
-                for instance, how, outcome, cost, other_outcome, other_cost in record["differences"]
-            ),
-            skipped=tuple(record["skipped"]),
-            confirmed=None if record["confirmed"] is None else OrderRange(**record["confirmed"]),
-        )
+        differences = [
+            {"instance": instance, "how": how, "ordinary": (outcome, cost), "found": (other, other_cost)}
+            for instance, how, outcome, cost, other, other_cost in record["differences"]
+        ]
+        return read_as(cls, {**record, "differences": differences})
 
 
 def _side_to_json(side: tuple[Outcome, Fraction | None]) -> list[str | None]:
     outcome, cost = side
     return [outcome.value, None if cost is None else str(cost)]
-
-
-def _side_from_json(outcome: str, cost: str | None) -> tuple[Outcome, Fraction | None]:
-    return Outcome(outcome), None if cost is None else Fraction(cost)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,50 +282,11 @@ class Evaluation:
     def from_json(cls, record: Mapping[str, Any]) -> "Evaluation":
         """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
         measured = record["measured"]
-        failures = {int(i): (Outcome(outcome), str(detail)) for i, outcome, detail in record["failures"]}
+        failures = {index: (outcome, detail) for index, outcome, detail in record["failures"]}
         results = []
         for index, cost in enumerate(record["costs"]):
             outcome, detail = failures.get(index, (Outcome.OK, ""))
-            results.append(
-                InstanceResult(
-                    instance=index,
-                    outcome=outcome,
-                    cost=None if cost is None else Fraction(cost),
-                    detail=detail,
-                    cpu_s=measured["cpu_ms"][index] / 1000,
-                    wall_s=measured["wall_ms"][index] / 1000,
-                )
-            )
-        return cls(
-            task=record["task"],
-            suite=record["suite"],
-            outcome=Outcome(record["outcome"]),
-            detail=record["detail"],
-            combined_score=record["combined_score"],
-            published_score=record["published_score"],
-            ceiling=record["ceiling"],
-            metrics=dict(record["metrics"]),
-            results=tuple(results),
-            feedback=record["feedback"],
-            sandbox=record["sandbox"],
-            evaluator_version=record["evaluator_version"],
-            quarantine=record["quarantine"],
-            strict=None if record["strict"] is None else StrictReport.from_json(record["strict"]),
-            objective=Objective.from_json(record["objective"]),
-            metric_bound=record["metric_bound"],
-            best_known=None if record["best_known"] is None else BestKnown(**record["best_known"]),
-            beyond=record["beyond"],
-            peak_memory_mb=measured["peak_memory_mb"],
-            runtime_s=measured["runtime_s"],
-            spread=spread_of(record),
-            self_judged=record.get("self_judged", False),
-            private=record.get("private"),
-        )
-
-
-def spread_of(record: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The spread in the record of an evaluation, which has one only where the score is no function of the program."""
-    if "spread" not in record:
-        return None
-    low, high = record["spread"]
-    return float(low), float(high)
+            times = {"cpu_s": measured["cpu_ms"][index] / 1000, "wall_s": measured["wall_ms"][index] / 1000}
+            results.append({"instance": index, "outcome": outcome, "cost": cost, "detail": detail, **times})
+        strict = None if record["strict"] is None else StrictReport.from_json(record["strict"])
+        return read_as(cls, {**record, **measured, "results": results, "strict": strict})

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
-from evaluator.evaluation import Classification, Evaluation, InstanceResult, OrderRange, Outcome, StrictReport
+from evaluator.evaluation import Evaluation, InstanceResult, OrderRange, Outcome
 from evaluator.feedback import feedback
 from evaluator.places import source_of
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
@@ -95,7 +95,10 @@ class SandboxedEvaluator(SuiteEvaluator):
         timed, kept = self._stopwatch is not None, KeptAnswers()
         with OF_THIS_PROCESS.alone(self._cancellation):
             report = examination.report(source, evaluation, None if timed else kept)  # answers bear out no speed
-            found = self._confirmed(evaluation, report)
+            if not report.agrees:
+                found = self._refuted(evaluation, report)
+                return replace(found, feedback=feedback(self._task, self.suite, found))
+            found = replace(evaluation, strict=report)
             if timed or not found.correct:
                 return found
             return replace(found, answers=certified(self._task, self.suite, found, kept))
@@ -127,21 +130,6 @@ class SandboxedEvaluator(SuiteEvaluator):
                     wanted=SandboxOptions(confinement=self._pool.confinement),
                 )
             return self._further_pools[settings]
-
-    def _confirmed(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
-        """`evaluation` with its report, and what follows from it."""
-        if report.agrees:
-            return replace(evaluation, strict=report)
-        outcome, detail, quarantine = evaluation.outcome, evaluation.detail, evaluation.quarantine
-        if outcome is Outcome.OK:
-            # Where the clock is the score only right and wrong are compared: it was wrong, and that is what it is.
-            told = self._task.uses_clock or report.classification is Classification.INCONCLUSIVE
-            outcome = report.differences[0].found[0] if told else Outcome.NONDETERMINISTIC
-            detail = report.detail
-        if report.classification is Classification.STATE:
-            quarantine = quarantine or report.detail
-        found = replace(evaluation, strict=report, outcome=outcome, detail=detail, quarantine=quarantine, beyond=None)
-        return replace(found, feedback=feedback(self._task, self.suite, found))
 
     def _conclude(self, execution: Execution, speed: Speed | None = None) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback; `speed` is the score where the clock is."""

@@ -1,11 +1,13 @@
 """What a person writes into a file, checked by a pydantic model: each mistake is a sentence with key and value."""
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError
 from pydantic.fields import FieldInfo
 
 from evaluator.untrusted import one_line
@@ -86,6 +88,20 @@ def number(value: object) -> int | float:
     if type(value) not in (int, float) or not -float("inf") < value < float("inf"):  # type: ignore[operator]
         raise ValueError("must be a finite number")
     return value  # type: ignore[return-value]
+
+
+def _exact(text: Any) -> Fraction:
+    """The exact number that a file gives, perhaps as text ('3/7')."""
+    if type(text) in (int, float, str):
+        with contextlib.suppress(ValueError, ArithmeticError):
+            float(exact := Fraction(text))
+            return exact
+    raise ValueError("must be a finite number, or a fraction such as '3/7'")
+
+
+AsText = Annotated[str, PlainValidator(str)]
+"""Any value, as the text that it is."""
+Exact = Annotated[Fraction, PlainValidator(_exact)]
 
 
 def _sentence(

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any, Final
+
+from evaluator.input_files import AsText, Exact, Section
 
 COMBINED: Final = "combined_score"
 """The metric of a task whose judge computes the score itself."""
@@ -69,24 +70,17 @@ class Objective:
         """The record of this objective."""
         return {name: str(value) for name, value in asdict(self).items()}
 
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> "Objective":
-        """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
-        directions = {name: Direction(record[name]) for name in ("direction", "per_instance")}
-        return cls(metric=record["metric"], unit=record["unit"], **directions)
-
 
 SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE)
 """The objective of a task whose judge makes the score of costs itself, and shows that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedValue:
+class ListedValue(Section):
     """A value that somebody reached, not proven to be the best: of the metric over a suite, or of one `instance`."""
 
-    value: Fraction
+    value: Exact
     source: str
-    date: str = ""
+    date: AsText = ""
     instance: int | None = None
 
     @property

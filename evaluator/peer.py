@@ -27,7 +27,8 @@ def solve_suite(task: Task, suite: Suite, *, seconds: float) -> Iterator[Instanc
     for instance in suite.instances:
         began = time.process_time(), time.perf_counter()
         try:
-            verdict = task.judge.judge(instance, solver.place(instance, seconds=seconds))
+            answer = solver.call("place", f" on instance {instance.index}", instance, seconds=seconds)
+            verdict = task.judge.judge(instance, answer)
         except (SandboxError, TaskError):
             raise
         except EvaluatorError as nothing:
@@ -44,12 +45,5 @@ def solve_suite(task: Task, suite: Suite, *, seconds: float) -> Iterator[Instanc
 
 def score_results(task: Task, suite: Suite, results: list[InstanceResult]) -> Evaluation:
     """The evaluation that the results of a whole suite add up to."""
-    first = next((result for result in results if result.outcome is not Outcome.OK), None)
-    evaluation = Standing(task, suite).scored(
-        results,
-        outcome=Outcome.OK if first is None else first.outcome,
-        detail="" if first is None else f"instance {first.instance}: {first.detail}",
-        sandbox=IN_THE_HARNESS,
-        evaluator_version="",
-    )
+    evaluation = Standing(task, suite).scored(results, sandbox=IN_THE_HARNESS, evaluator_version="")
     return replace(evaluation, runtime_s=sum(result.cpu_s for result in results) / len(results))

@@ -114,22 +114,13 @@ class ScriptEvaluator(SuiteEvaluator):
         return replace(found, answers=certified(self._task, self.suite, found, kept)) if found.correct else found
 
     def _refuted(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
-        """`evaluation` with a report that does not agree: it is not correct any more, if it was."""
+        """See SuiteEvaluator; a program that was not correct before stays as it is."""
         if evaluation.outcome is not Outcome.OK:
             return replace(evaluation, strict=report)
-        limit = report.classification is Classification.INCONCLUSIVE
-        outcome = report.differences[0].found[0] if limit else Outcome.NONDETERMINISTIC
         state = report.classification is Classification.STATE
-        told = f"{'The score cannot be believed' if state else 'The program counts as incorrect'}: {report.detail}"
-        return replace(
-            evaluation,
-            strict=report,
-            outcome=outcome,
-            detail=report.detail,
-            quarantine=evaluation.quarantine or (report.detail if state else None),
-            beyond=None,
-            feedback="\n\n".join(text for text in (told, evaluation.feedback) if text),
-        )
+        means = "The score cannot be believed" if state else "The program counts as incorrect"
+        feedback = "\n\n".join(filter(None, (f"{means}: {report.detail}", evaluation.feedback)))
+        return replace(super()._refuted(evaluation, report), feedback=feedback)
 
     def _asked(self, source: str, kept: KeptAnswers | None = None, *, backwards: bool = False) -> Evaluation:
         run = self._runner.run(source, backwards=backwards)
@@ -176,12 +167,8 @@ class ScriptEvaluator(SuiteEvaluator):
     def _judged(self, run: ScriptRun, kept: KeptAnswers | None) -> Evaluation:
         verdicts = self._verdicts(run, kept, self.suite.instances)
         results = [self._result(place, verdict, run) for place, verdict in enumerate(verdicts)]
-        first = next((result for result in results if result.outcome is not Outcome.OK), None)
-        outcome, detail = run.outcome, run.detail
-        if outcome is Outcome.OK and first is not None:
-            outcome, detail = first.outcome, f"instance {first.instance} of {len(results)}: {first.detail}"
         evaluation = self._standing.scored(
-            results, outcome=outcome, detail=detail, sandbox=self.sandbox, evaluator_version=self.version
+            results, outcome=run.outcome, detail=run.detail, sandbox=self.sandbox, evaluator_version=self.version
         )
         said = feedback(self._task, self.suite, evaluation)
         return replace(evaluation, feedback="\n\n".join(text for text in (said, run.told) if text))

@@ -23,7 +23,7 @@ from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.running import SOURCE_LIMIT
 from evaluator.sandbox.layers import STANDARD
-from evaluator.sandbox.tree import SCRATCH, TreeEnding, TreeJob, TreeLimits, TreeSandbox
+from evaluator.sandbox.tree import SCRATCH, TreeEnding, TreeJob, TreeSandbox
 from evaluator.sandbox.turns import Turns
 from evaluator.script_result import ResultError, ScriptResult, end_of, read_result
 from evaluator.task import Script, Suite
@@ -78,14 +78,8 @@ class ScriptRunner:
         self._places = [f"{place}/" for place in sorted(places, key=len, reverse=True)]
         self._instances = [instance.data for instance in suite.instances] if script.judged else None
         self._environment = {name: _variable(name) for name in script.environment}
-        limits = suite.limits
-        self._limits = TreeLimits(
-            cpu_s=limits.cpu_total_s,
-            wall_s=limits.wall_total_s,
-            memory_mb=limits.memory_mb,
-            scratch_mb=limits.scratch_mb,
-        )
-        self._result_bytes = MOST_SAID + limits.answer_bytes * len(self._instances or [])
+        self._limits = suite.limits
+        self._result_bytes = MOST_SAID + suite.limits.answer_bytes * len(self._instances or [])
 
     def run(self, source: str, *, backwards: bool = False) -> ScriptRun:
         """What the script says of a program, which may be any text; `backwards`: with the instances the other way

@@ -34,14 +34,17 @@ class Standing:
         self,
         results: Sequence[InstanceResult],
         *,
-        outcome: Outcome,
-        detail: str,
         sandbox: str,
         evaluator_version: str,
+        outcome: Outcome = Outcome.OK,
+        detail: str = "",
         summary: Summary | None = None,
     ) -> Evaluation:
         """The evaluation that they add up to, without what a clock measured; `summary` is what the judge makes of them,
-        unless it is given. Raises TaskError."""
+        unless it is given. An outcome that is ok becomes that of the first result that is not. Raises TaskError."""
+        first = next((result for result in results if result.outcome is not Outcome.OK), None)
+        if outcome is Outcome.OK and first is not None:
+            outcome, detail = first.outcome, f"instance {first.instance} of {len(results)}: {first.detail}"
         if summary is None:
             verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in results]
             summary = self._task.judge.summarise(verdicts, self._suite.instances)

@@ -2,9 +2,10 @@
 
 import contextlib
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Self
 
-from evaluator.evaluation import OrderRange
+from evaluator.evaluation import Classification, Evaluation, OrderRange, Outcome, StrictReport
 from evaluator.places import source_of
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
@@ -75,6 +76,18 @@ class SuiteEvaluator(ABC):
     def in_new_orders(self, source: str) -> OrderRange | None:
         """What the program scores in orders that no confirmation of this seed asks for; None where there are none."""
         return None
+
+    def _refuted(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
+        """`evaluation` with a report that does not agree: it is not correct any more, if it was."""
+        outcome, detail, quarantine = evaluation.outcome, evaluation.detail, evaluation.quarantine
+        if outcome is Outcome.OK:
+            # Where the clock is the score only right and wrong are compared: it was wrong, and that is what it is.
+            as_found = self._task.uses_clock or report.classification is Classification.INCONCLUSIVE
+            outcome = report.differences[0].found[0] if as_found else Outcome.NONDETERMINISTIC
+            detail = report.detail
+        if report.classification is Classification.STATE:
+            quarantine = quarantine or report.detail
+        return replace(evaluation, strict=report, outcome=outcome, detail=detail, quarantine=quarantine, beyond=None)
 
     def _entered(self) -> contextlib.AbstractContextManager[None]:
         """While a program runs: the only one of this process, where that was asked for."""

@@ -86,27 +86,6 @@ Draw = Callable[[random.Random, str], Any]
 """`draw_instance` of a judge."""
 
 
-class ExactSolver:
-    """A task's `exact.py`. What it raises as an EvaluatorError on purpose (no solver installed) is passed on."""
-
-    def __init__(self, path: Path, function: str) -> None:
-        """Load it; it must define `function`. Raises TaskError."""
-        self._module = TaskModule(path, (function,), passed=(EvaluatorError,))
-
-    def verify(self, instance: Instance, *, limit_s: float) -> BoundCheck:
-        """Proves an instance's bound again. Raises TaskError."""
-        check = self._module.call("verify", f" on instance {instance.index}", instance, limit_s=limit_s)
-        if not isinstance(check, BoundCheck) or not isinstance(check.holds, bool | None):
-            raise self._module.wrong("verify", f"returned {described(check)}, not a BoundCheck")
-        if check.instance != instance.index:
-            raise self._module.wrong("verify", f"checked instance {check.instance}, and was asked for {instance.index}")
-        return check
-
-    def place(self, instance: Instance, *, seconds: float) -> Any:
-        """The best answer found in about so many seconds. Raises TaskError."""
-        return self._module.call("place", f" on instance {instance.index}", instance, seconds=seconds)
-
-
 class Judge(Protocol):
     """What `judge.py` provides (docs/tasks.md), with what holds where it does not. Raises TaskError for
     whatever goes wrong in it."""
@@ -224,10 +203,20 @@ class Task:
             if not 0 <= index < len(chosen.instances):
                 last = len(chosen.instances) - 1
                 raise TaskError(f"suite {chosen.name!r} has no instance {index} (they go from 0 to {last})")
-        return (solver.verify(chosen.instances[index], limit_s=limit_s) for index in wanted)
+        return (_verified(solver, chosen.instances[index], limit_s) for index in wanted)
 
-    def exact(self, function: str) -> ExactSolver:
-        """The task's `exact.py`, which must define `function`. Raises TaskError when there is none."""
+    def exact(self, function: str) -> TaskModule:
+        """The task's `exact.py`, which must define `function`. Raises TaskError when there is none. What it raises as
+        an EvaluatorError on purpose (no solver installed) is passed on."""
         if self.exact_file is None:
             raise TaskError(f"task {self.name!r} has no exact.py: neither proofs nor an exact baseline can be had")
-        return ExactSolver(self.exact_file, function)
+        return TaskModule(self.exact_file, (function,), passed=(EvaluatorError,))
+
+
+def _verified(solver: TaskModule, instance: Instance, limit_s: float) -> BoundCheck:
+    check = solver.call("verify", f" on instance {instance.index}", instance, limit_s=limit_s)
+    if not isinstance(check, BoundCheck) or not isinstance(check.holds, bool | None):
+        raise solver.wrong("verify", f"returned {described(check)}, not a BoundCheck")
+    if check.instance != instance.index:
+        raise solver.wrong("verify", f"checked instance {check.instance}, and was asked for {instance.index}")
+    return check

@@ -213,8 +213,7 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
         bounds = checked(Bounds, {"bounds": entries}, str(path), TaskError).bounds
         if len(bounds) != len(instances):
             raise TaskError(f"{path}: has {len(bounds)} bounds for {len(instances)} instances")
-    listed_values = entry.listed
-    for number, listed in enumerate(listed_values):
+    for number, listed in enumerate(entry.best_known):
         if listed.instance is not None and not 0 <= listed.instance < len(instances):
             key = f"suites.{name}.best_known[{number}].instance"
             raise task.wrong(key, f"is {listed.instance}; the instances go from 0 to {len(instances) - 1}")
@@ -231,7 +230,7 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
             *([] if task.script is None else [f"{limits.wall_s} {limits.scratch_mb}".encode()]),
         ),
         held_out=entry.held_out,
-        best_known=listed_values,
+        best_known=tuple(entry.best_known),
     )
 
 

@@ -3,17 +3,15 @@
 The file itself may be missing. Whatever is wrong in it is a TaskError that names file, line, key and value.
 """
 
-import contextlib
 import re
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr
 
 from evaluator.errors import TaskError
-from evaluator.input_files import Section, checked, matching, number, place
+from evaluator.input_files import Exact, Section, checked, matching, number, place
 from evaluator.objective import COMBINED, Direction, ListedValue, Objective
 from evaluator.task import Limits
 from evaluator.yaml_file import read_mapping
@@ -35,15 +33,6 @@ _OF_SCRIPTS: Final = ("wall_s", "scratch_mb")
 _NOT_OF_SCRIPTS: Final = ("cpu_per_instance_s", "cpu_per_item_s")
 _TAKEN: Final = ("success_rate", "runtime_s", "published_score")
 _SET_ALREADY: Final = ("PATH", "HOME", "TMPDIR", "LC_ALL")
-
-
-def _exact(text: Any) -> Fraction:
-    """The exact number that a file gives, perhaps as text ('3/7')."""
-    if type(text) in (int, float, str):
-        with contextlib.suppress(ValueError, ArithmeticError):
-            float(exact := Fraction(text))
-            return exact
-    raise ValueError("must be a finite number, or a fraction such as '3/7'")
 
 
 def _function(name: str) -> str:
@@ -92,7 +81,6 @@ _FileName = Annotated[
     str, matching(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}", "the plain name of a file, such as program.c")
 ]
 _Number = Annotated[float, PlainValidator(number)]
-_Exact = Annotated[Fraction, PlainValidator(_exact)]
 
 
 class ObjectiveEntry(Section):
@@ -116,20 +104,11 @@ class LimitsEntry(Section):
     scratch_mb: int | None = Field(default=None, gt=0, le=2**20)
 
 
-class ListedEntry(Section):
-    """A value that somebody reached, not proven to be the best."""
-
-    value: _Exact
-    source: str
-    date: Annotated[str, PlainValidator(str)] = ""
-    instance: int | None = None
-
-
 class BoundEntry(Section):
     """What a file of bounds says of one instance. Which of the two bounds may stand there depends on the objective."""
 
-    lower_bound: _Exact | None = None
-    upper_bound: _Exact | None = None
+    lower_bound: Exact | None = None
+    upper_bound: Exact | None = None
     proven: bool = False
     answer: Any = None
 
@@ -147,15 +126,7 @@ class SuiteEntry(Section):
     bounds: str | None = None
     limits: LimitsEntry = LimitsEntry()
     held_out: str | None = None
-    best_known: list[ListedEntry] = Field(default=[])
-
-    @property
-    def listed(self) -> tuple[ListedValue, ...]:
-        """The best known values."""
-        return tuple(
-            ListedValue(value=one.value, source=one.source, date=one.date, instance=one.instance)
-            for one in self.best_known
-        )
+    best_known: list[ListedValue] = Field(default=[])
 
 
 class TaskEntry(Section):

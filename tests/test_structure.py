@@ -29,6 +29,7 @@ IMPORTERS = {
     "pydantic": {
         "evaluator.input_files",
         "evaluator.task_yaml",
+        "evaluator.typed",
         "evolve.archive.events",
         "evolve.archive.reports",
         "evolve.config",

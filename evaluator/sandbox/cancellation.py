@@ -13,26 +13,15 @@ SLICE_S: Final = 0.25
 """The longest time between two looks."""
 
 
-class Cancellation:
-    """Set once, for good, from any thread."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def set(self) -> None:
-        """Nobody wants a verdict any more."""
-        self._event.set()
-
-    def is_set(self) -> bool:
-        """Whether it was set."""
-        return self._event.is_set()
+class Cancellation(threading.Event):
+    """Set once, for good, from any thread: nobody wants a verdict any more."""
 
     def check(self) -> None:
         """Raises EvaluationCancelled once it was set."""
-        if self._event.is_set():
+        if self.is_set():
             raise EvaluationCancelled("the evaluator was closed before there was a verdict")
 
     def sleep(self, seconds: float) -> None:
         """Wait so long. Raises EvaluationCancelled at once when it is set."""
-        self._event.wait(seconds)
+        self.wait(seconds)
         self.check()

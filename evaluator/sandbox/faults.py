@@ -22,8 +22,9 @@ _traceback_of: Any = BaseException.__dict__["__traceback__"].__get__
 # Typed as Any: the stubs know these as attributes of instances, not as descriptors.
 _syntax_error: Any = SyntaxError
 _os_error: Any = OSError
-# The two built-in formatters that look at nothing but the arguments.
-_FORMATTERS: Final = {BaseException: BaseException.__str__, KeyError: KeyError.__str__}
+_OF_SYSTEM_ERRORS: Final = (_os_error.errno, _os_error.strerror, _os_error.filename, _os_error.filename2)
+# The built-in formatters that look at nothing but the arguments, and these.
+_FORMATTERS: Final = {BaseException: BaseException.__str__, KeyError: KeyError.__str__, OSError: OSError.__str__}
 
 
 def type_name(value: object) -> str:
@@ -35,11 +36,10 @@ def message(exception: BaseException) -> str:
     """What the exception says, made of its arguments alone."""
     if isinstance(exception, SyntaxError):
         return _text(_syntax_error.msg.__get__(exception))
-    if isinstance(exception, OSError) and (described := _system_error(exception)):
-        return described
     arguments = _args_of(exception)
     formatter = _formatter(type(exception))
-    if formatter is not None and all(_plain(argument) for argument in arguments):
+    more = [part.__get__(exception) for part in _OF_SYSTEM_ERRORS] if isinstance(exception, OSError) else []
+    if formatter is not None and all(_plain(part) for part in (*arguments, *more)):
         try:
             return str(formatter(exception))[:_TEXT_LIMIT]
         except ValueError:  # an int of too many digits
@@ -72,16 +72,6 @@ def _formatter(kind: type) -> Any:
         if "__str__" in _dict_of(base):
             return _FORMATTERS.get(base)
     return None
-
-
-def _system_error(exception: OSError) -> str:
-    number = _os_error.errno.__get__(exception)
-    reason = _os_error.strerror.__get__(exception)
-    filename = _os_error.filename.__get__(exception)
-    if type(number) is not int or type(reason) is not str:
-        return ""
-    where = "" if filename is None else f": {_shown(filename)}"
-    return f"[Errno {_shown(number)}] {_text(reason)}{where}"
 
 
 def _plain(value: object) -> bool:

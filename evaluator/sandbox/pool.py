@@ -75,11 +75,9 @@ class WorkerPool:
     def close(self) -> None:
         """End every worker and every candidate, and whatever waits for one; takes a second at the most."""
         self.cancellation.set()
-        places = self._places.drained(_CLOSING_S)
-        for worker in places:
+        for worker in self._places.drained(_CLOSING_S):
             if worker is not None:
                 worker.close()
-        self._places.restock([None] * len(places))
         # A thread that is busy with the task's own code cannot be stopped: its candidate is, and it closes the worker.
         for worker in tuple(self._busy):
             worker.kill()

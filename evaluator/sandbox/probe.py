@@ -19,7 +19,7 @@ from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, refuse_other_systems
 from evaluator.sandbox.options import IMPORTABLE, Confinement
 from evaluator.sandbox.supervisor import Candidate, Exchange
-from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox, establish_tree
+from evaluator.sandbox.tree import TreeJob, TreeSandbox, establish_tree
 from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task import Limits
 
@@ -33,7 +33,7 @@ _SETTINGS: Final = WorkerSettings(
     entry_point="attempts", adapter_source="", packages=(), memory_mb=_MEMORY_MB, cpu_total_s=5.0
 )
 _LIMITS: Final = Limits(cpu_per_instance_s=5.0, cpu_total_s=5.0, memory_mb=_MEMORY_MB)
-_TREE_LIMITS: Final = TreeLimits(cpu_s=20, wall_s=60, memory_mb=_MEMORY_MB, scratch_mb=1)
+_TREE_LIMITS: Final = Limits(cpu_per_instance_s=20, cpu_total_s=20, wall_s=60, memory_mb=_MEMORY_MB, scratch_mb=1)
 _IMPORTABLE: Final = (*IMPORTABLE, "ctypes", "socket")
 
 _UNSHARE: Final = ("forbidden system calls", "libc.unshare(0) == 0")

@@ -90,26 +90,20 @@ class Candidate:
         self._waited_before: float | None = None  # for a core, when this instance was first looked at
 
     def __enter__(self) -> "Candidate":
-        try:
-            request_read, self._request = os.pipe2(os.O_CLOEXEC)
-        except OSError as cause:
-            raise SandboxError(f"no channel to a candidate can be opened: {cause.strerror}") from None
-        try:
-            self._reply, reply_write = os.pipe2(os.O_CLOEXEC)
-        except OSError as cause:
-            os.close(request_read)
-            self._close()
-            raise SandboxError(f"no channel to a candidate can be opened: {cause.strerror}") from None
-        os.set_blocking(self._request, False)
-        os.set_blocking(self._reply, False)
-        try:
-            self._pidfd = self._worker.spawn(request_read, reply_write)
-        except BaseException:  # boundary: the descriptors must not outlive a failed start
-            self._close()
-            raise
-        finally:
-            os.close(request_read)
-            os.close(reply_write)
+        with contextlib.ExitStack() as theirs:
+            try:
+                request, self._request = os.pipe2(os.O_CLOEXEC)
+                theirs.callback(os.close, request)
+                self._reply, reply = os.pipe2(os.O_CLOEXEC)
+                theirs.callback(os.close, reply)
+                os.set_blocking(self._request, False)
+                os.set_blocking(self._reply, False)
+                self._pidfd = self._worker.spawn(request, reply)
+            except BaseException as cause:  # boundary: the descriptors must not outlive a failed start
+                self._close()
+                if not isinstance(cause, OSError):
+                    raise
+                raise SandboxError(f"no channel to a candidate can be opened: {cause.strerror}") from None
         self._pid = worker.process_id(self._pidfd)
         self._clock = ((~self._pid) << 3) | 2
         self._poll = select.poll()

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,23 +23,12 @@ from evaluator.sandbox.levels import NO_BUBBLEWRAP, strongest
 from evaluator.sandbox.options import STRONGEST, Confinement, SandboxOptions
 from evaluator.sandbox.process import ENVIRONMENT, START_S, SandboxProcess
 from evaluator.signals import name_of
+from evaluator.task import Limits
 
 SCRATCH: Final = "{scratch}"
 """Stands for the scratch folder, in a command line and in values of the environment."""
 _PATH: Final = ("/usr/local/bin", "/usr/bin", "/bin")
 _FILES: Final = ("/etc/ld.so.cache", "/etc/alternatives")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeLimits:
-    """What all processes of a tree together may use. `cpu_s` and `wall_s` are seconds, `output_kb` is what is kept of
-    what they print (the end of it)."""
-
-    cpu_s: float
-    wall_s: float
-    memory_mb: int
-    scratch_mb: int
-    output_kb: int = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +67,9 @@ class TreeEnding:
 
 _END_S: Final = 30.0
 """How long `tree_init` may take to end everything and to go."""
-_PATIENT: Final = TreeLimits(cpu_s=10.0, wall_s=30.0, memory_mb=256, scratch_mb=1, output_kb=4)
+_OUTPUT_BYTES: Final = 1 << 16
+"""What is kept of what a tree prints: the end of it."""
+_PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, wall_s=30, memory_mb=256, scratch_mb=1)
 
 
 class TreeSandbox:
@@ -90,7 +81,7 @@ class TreeSandbox:
         self._program = confinement.bubblewrap
 
     def run(
-        self, job: TreeJob, limits: TreeLimits, cancellation: Cancellation, *, outside: dict[str, str] | None = None
+        self, job: TreeJob, limits: Limits, cancellation: Cancellation, *, outside: dict[str, str] | None = None
     ) -> TreeEnding:
         """Run the command and end whatever it started. `outside` must be out of reach (`enclosure.check`). Raises
         SandboxError when the tree could not be confined or its first process died (a fault of the machine),
@@ -112,11 +103,11 @@ class TreeSandbox:
                 answer = process.receive_frame(START_S)
                 if "failed" in answer:
                     raise SandboxError(f"a sandbox could not be started: {answer['failed']}")
-                header = process.receive_frame(limits.wall_s + _END_S)
+                header = process.receive_frame(limits.wall_total_s + _END_S)
                 if "failed" in header:
                     raise SandboxError(f"a sandbox did not work: {header['failed']}")
                 sizes = int(header["output"]), int(header["result"] or 0)
-                if not (0 <= sizes[0] <= limits.output_kb << 10 and 0 <= sizes[1] <= job.result_bytes):
+                if not (0 <= sizes[0] <= _OUTPUT_BYTES and 0 <= sizes[1] <= job.result_bytes):
                     raise SandboxError("a sandbox did not work: what came back is larger than it may be")
                 output, result = (process.receive(size, _END_S) for size in sizes)
             finally:
@@ -145,7 +136,7 @@ class TreeSandbox:
             with contextlib.suppress(FileNotFoundError):  # `tree_init` has removed it
                 tree_scratch.remove(folder)
 
-    def _settings(self, job: TreeJob, limits: TreeLimits, scratch: str, paths: list[str]) -> dict[str, Any]:
+    def _settings(self, job: TreeJob, limits: Limits, scratch: str, paths: list[str]) -> dict[str, Any]:
         """What `tree_init` is told."""
         environment = {
             "PATH": ":".join((os.path.dirname(sys.executable), *_PATH)),  # noqa: PTH120
@@ -166,7 +157,11 @@ class TreeSandbox:
             "enclosed": enclosed,
             "remove": not enclosed,
             "layers": self.layers,
-            "limits": asdict(limits),
+            "output_bytes": _OUTPUT_BYTES,
+            "cpu_s": limits.cpu_total_s,
+            "wall_s": limits.wall_total_s,
+            "memory_mb": limits.memory_mb,
+            "scratch_mb": limits.scratch_mb,
             "allowed": [
                 *((path, "read") for path in (*bubblewrap.SYSTEM, *paths) if os.path.lexists(path)),
                 *((str(path), "list") for path in job.listed if path.exists()),
@@ -185,7 +180,7 @@ def readable(paths: Iterable[Path]) -> list[str]:
     return sorted(place for place in found if not place.startswith("/usr/"))
 
 
-def _ending(job: TreeJob, limits: TreeLimits, header: Mapping[str, Any], output: bytes, result: bytes) -> TreeEnding:
+def _ending(job: TreeJob, limits: Limits, header: Mapping[str, Any], output: bytes, result: bytes) -> TreeEnding:
     outcome, detail = _outcome(header["stopped"], header["status"], header["too_large"], job, limits)
     return TreeEnding(
         outcome=outcome,
@@ -199,12 +194,12 @@ def _ending(job: TreeJob, limits: TreeLimits, header: Mapping[str, Any], output:
     )
 
 
-def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: TreeLimits) -> tuple[Outcome, str]:
+def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: Limits) -> tuple[Outcome, str]:
     """One outcome, and a line that says why it is not ok."""
     if stopped:
         return {
-            "timeout": (Outcome.TIMEOUT, f"over the limit of {limits.wall_s:g} s of wall time"),
-            "cpu_limit": (Outcome.CPU_LIMIT, f"over the limit of {limits.cpu_s:g} s CPU of all its processes"),
+            "timeout": (Outcome.TIMEOUT, f"over the limit of {limits.wall_total_s:g} s of wall time"),
+            "cpu_limit": (Outcome.CPU_LIMIT, f"over the limit of {limits.cpu_total_s:g} s CPU of all its processes"),
             "oom": (Outcome.OOM, f"over the limit of {limits.memory_mb} MB of memory of all its processes"),
             "scratch": (
                 Outcome.CRASH,

@@ -50,12 +50,13 @@ class TreeRun:
     """Of one job, as `tree_init` receives it."""
 
     def __init__(self, control: int, job: dict[str, Any]) -> None:
-        self._control, self._job, self._limits = control, job, job["limits"]
+        self._control, self._job = control, job
         self._scratch: str = job["scratch"]
-        self._memory, self._room = self._limits["memory_mb"] << 20, self._limits["scratch_mb"] << 20
+        self._memory, self._room = self._job["memory_mb"] << 20, self._job["scratch_mb"] << 20
         self._output = bytearray()
         self._handed, self._handed_over = bytearray(), False  # the first line of the result's pipe; all of it
         self._main = self._listener = self._pidfd = self._printed = self._results = -1
+        self._pipes = set[int]()  # those two, while they are open
         self._allowed: deque[float] = deque()  # when processes and threads were allowed that no look may have seen
         self._answering_s = 0.0  # what the tree made this process do, which counts as its own
         self._ending_call = tree_policy.ending_number(os.uname().machine)
@@ -110,6 +111,7 @@ class TreeRun:
         for descriptor in (printing, handing, report, begin):
             os.close(descriptor)
         self._printed, self._results = printed, results
+        self._pipes |= {printed, results}
         self._tree.main = self._main
         self._pidfd = os.pidfd_open(self._main)
         said = os.read(ready, 4096).decode(errors="replace")
@@ -140,7 +142,7 @@ class TreeRun:
             os.chdir(self._scratch)
             allowed = [(path, RIGHTS[kind]) for path, kind in self._job["allowed"]]
             layers = self._job["layers"]
-            listener = tree_confine.confine(layers, self._limits, allowed, policy, proc=self._proc)
+            listener = tree_confine.confine(layers, self._job, allowed, policy, proc=self._proc)
             os.write(report, f"ready {listener}".encode())
         except Exception as cause:  # noqa: BLE001 - boundary: the reason must reach `tree_init`
             os.write(report, str(cause).encode())
@@ -183,9 +185,9 @@ class TreeRun:
         while self._allowed and self._allowed[0] < started - _IN_FLIGHT_S:
             self._allowed.popleft()
         used, left = self._measure(started)
-        if started - self._started > self._limits["wall_s"]:
+        if started - self._started > self._job["wall_s"]:
             self._stopped = "timeout"
-        if self._cpu_s() > self._limits["cpu_s"]:
+        if self._cpu_s() > self._job["cpu_s"]:
             self._stopped = "cpu_limit"
         if used > self._memory:
             self._stopped = "oom"
@@ -227,38 +229,31 @@ class TreeRun:
     def _read_output(self) -> bool:
         """Whether there was any."""
         chunk = self._chunk(self._printed)
-        if chunk == b"":
-            self._printed = -1
-        if not chunk:
-            return False
-        most = self._limits["output_kb"] << 10
+        most = self._job["output_bytes"]
         self._output += chunk
         if len(self._output) > most + (1 << 20):
             del self._output[: len(self._output) - most]
-        return True
+        return bool(chunk)
 
     def _read_result(self) -> bool:
         """Whether there was any. What follows the first line is dropped, and so is what is over the limit."""
         chunk = self._chunk(self._results)
-        if chunk == b"":
-            self._results = -1
-        if not chunk:
-            return False
         if not self._handed_over:
             line, end, _ = chunk.partition(b"\n")
             self._handed += line[: self._job["result_bytes"] + 1 - len(self._handed)]
             self._handed_over = bool(end)
-        return True
+        return bool(chunk)
 
-    def _chunk(self, pipe: int) -> bytes | None:
-        """What there is to be read of a pipe: None for nothing now, b"" at its end, where it is closed."""
-        if pipe < 0:
-            return None
+    def _chunk(self, pipe: int) -> bytes:
+        """What there is to be read of a pipe, which is closed at its end; nothing where there is nothing now."""
+        if pipe not in self._pipes:
+            return b""
         try:
             chunk = os.read(pipe, _CHUNK)
         except BlockingIOError:
-            return None
+            return b""
         if not chunk:
+            self._pipes.remove(pipe)
             self._poll.unregister(pipe)
             os.close(pipe)
         return chunk
@@ -298,13 +293,12 @@ class TreeRun:
             pass
         status = os.waitstatus_to_exitcode(self._tree.status or 0)
         cpu_s = self._cpu_s()
-        if not self._stopped and (cpu_s > self._limits["cpu_s"] or status == -signal.SIGXCPU):
+        if not self._stopped and (cpu_s > self._job["cpu_s"] or status == -signal.SIGXCPU):
             self._stopped = "cpu_limit"
         content, too_large = None, False
         if not self._stopped and status >= 0:
             content, too_large = self._result()
-        most = self._limits["output_kb"] << 10
-        output = bytes(self._output[-most:]) if most else b""
+        output = bytes(self._output[-self._job["output_bytes"] :])
         header = {
             "stopped": self._stopped,
             "status": status,

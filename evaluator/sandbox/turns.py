@@ -11,7 +11,7 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Generic, TypeVar
 
@@ -89,7 +89,8 @@ class Places(Generic[Place]):
         self.cancellation = cancellation
         self._count = len(places)
         self._free: queue.LifoQueue[Place] = queue.LifoQueue()
-        self.restock(places)
+        for place in places:
+            self._free.put(place)
 
     def take(self) -> Place:
         """One of them, with this thread among those that run candidates; waits until one is free, and while another
@@ -107,18 +108,13 @@ class Places(Generic[Place]):
         OF_THIS_PROCESS.leave()
 
     def drained(self, within_s: float) -> list[Place]:
-        """The places that get free within so many seconds. They stay taken: `restock` puts them back."""
+        """The places that get free within so many seconds. They stay taken: nobody gets one once all is cancelled."""
         deadline = time.monotonic() + within_s
         drained: list[Place] = []
         with contextlib.suppress(queue.Empty):
             while len(drained) < self._count:
                 drained.append(self._free.get(timeout=max(0.0, deadline - time.monotonic())))
         return drained
-
-    def restock(self, places: Iterable[Place]) -> None:
-        """Put back what was held."""
-        for place in places:
-            self._free.put(place)
 
     def _next(self) -> Place:
         while True:
@@ -154,4 +150,4 @@ class Turns(Places[None]):
         """Cancel, and wait a moment until nobody has a turn any more. A thread that is busy with the task's own code
         cannot be stopped: it will find this cancelled."""
         self.cancellation.set()
-        self.restock(self.drained(_CLOSING_S))
+        self.drained(_CLOSING_S)

@@ -5,8 +5,9 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 
-from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, Outcome, spread_of
+from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, Outcome
 from evaluator.objective import BestKnown, Objective
+from evaluator.typed import read_as
 from evolve.archive.events import EvaluatedEvent, EvaluationData
 from evolve.archive.records import COSTS_KEPT, ProgramRecord
 from evolve.program import PatchKind
@@ -19,7 +20,7 @@ _ROUNDING = 1e-9
 def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationData) -> ProgramRecord:
     """The record of a program that was made as an event says, or an earlier record of it, with an evaluation."""
     outcome, known, strict = evaluation["outcome"], evaluation["best_known"], evaluation["strict"]
-    orders = None if strict is None else strict["confirmed"]
+    orders, wanted = None if strict is None else strict["confirmed"], evaluation["objective"]
     return ProgramRecord(
         generation=made.generation,
         commit=made.commit,
@@ -34,15 +35,20 @@ def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationD
         combined_score=evaluation["combined_score"],
         ceiling=evaluation["ceiling"],
         quarantine=evaluation["quarantine"],
-        objective=Objective.from_json(evaluation["objective"]),
+        objective=Objective(
+            metric=wanted["metric"],
+            direction=wanted["direction"],
+            per_instance=wanted["per_instance"],
+            unit=wanted["unit"],
+        ),
         metric_bound=evaluation["metric_bound"],
-        best_known=None if known is None else BestKnown(**known),
+        best_known=None if known is None else read_as(BestKnown, known),
         beyond=evaluation["beyond"],
         metrics=evaluation["metrics"] | {"runtime_s": evaluation["measured"]["runtime_s"]},
         behaviour=_behaviour(evaluation),
         costs=_costs(evaluation),
-        spread=spread_of(evaluation),
-        confirmed=None if orders is None else OrderRange(**orders),
+        spread=evaluation.get("spread"),
+        confirmed=None if orders is None else read_as(OrderRange, orders),
         self_judged=evaluation.get("self_judged", False),
     )
 
@@ -55,7 +61,7 @@ def _costs(evaluation: EvaluationData) -> str:
 def _behaviour(evaluation: EvaluationData) -> str:
     failures = [[index, outcome] for index, outcome, _ in evaluation["failures"]]
     told: list[object] = [evaluation["outcome"], evaluation["costs"], failures]
-    if spread_of(evaluation) is not None and (score := evaluation["combined_score"]) > 0:
+    if evaluation.get("spread") is not None and (score := evaluation["combined_score"]) > 0:
         # Programs that are right differ by their speed alone. A step is so small that one which stands above another
         # (their spreads are apart) never shares it.
         told.append(math.floor(math.log(score) / (2 * math.log1p(LEAST_SPREAD))))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from evaluator.evaluation import OrderRange
+from evaluator.typed import read_as
 from evolve.archive import refs
 from evolve.archive.accounts import Accounts
 from evolve.archive.chronicle import Chronicle
@@ -206,7 +207,7 @@ class State:
             case FreshEvent():
                 self._fresh(event)
             case ReorderedEvent():
-                self.reordered[event.generation] = OrderRange(**event.orders)
+                self.reordered[event.generation] = read_as(OrderRange, event.orders)
             case LostEvent():
                 self.accounts.lost(PatchKey(event.generation, event.attempt))
             case SummarisingEvent() | MetaAnsweredEvent() | SummarisedEvent() | ClosedEvent():

@@ -14,12 +14,13 @@ from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.probe import probe_scripts
-from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeLimits, establish_tree
+from evaluator.sandbox.tree import TreeEnding, TreeJob, establish_tree
+from evaluator.task import Limits
 
 
 def shell(level: str, command: str, **job: object) -> TreeEnding:
     told: dict[str, object] = {"argv": ("/bin/sh", "-c", command), "result": "result", **job}
-    return sandbox_of(level).run(TreeJob(**told), TreeLimits(**LIMITS), Cancellation())  # type: ignore[arg-type]
+    return sandbox_of(level).run(TreeJob(**told), Limits(**LIMITS), Cancellation())  # type: ignore[arg-type]
 
 
 @at_one_level

@@ -14,7 +14,8 @@ from trees import LIMITS, at_one_level, by_one_user, harness, marked, sandbox_of
 
 from evaluator.errors import EvaluationCancelled
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.tree import TreeJob, TreeLimits
+from evaluator.sandbox.tree import TreeJob
+from evaluator.task import Limits
 
 # It detaches in every way, spins, and says when it stands: by a process whose command line says so.
 SCRIPT = """
@@ -60,7 +61,9 @@ def test_when_the_harness_is_killed_nothing_survives(level: str, user: int, how:
     marker = f"evolve-tree-{level}-{user}-{how.name}"
     text = f"# {marker}\n{SCRIPT}"
     command, options = harness(
-        user, "harness.py", told(level, ["python", "{scratch}/s.py", marker], {"s.py": text}, cpu_s=1000, wall_s=1000)
+        user,
+        "harness.py",
+        told(level, ["python", "{scratch}/s.py", marker], {"s.py": text}, cpu_total_s=1000, wall_s=1000),
     )
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
     try:
@@ -83,7 +86,7 @@ def test_a_run_that_is_cancelled_ends_at_once(level: str) -> None:
 
     def run() -> None:
         try:
-            sandbox_of(level).run(job, TreeLimits(**LIMITS | {"cpu_s": 1000, "wall_s": 1000}), cancellation)
+            sandbox_of(level).run(job, Limits(**LIMITS | {"cpu_total_s": 1000, "wall_s": 1000}), cancellation)
         except EvaluationCancelled as cause:
             raised.append(cause)
 
@@ -96,7 +99,7 @@ def test_a_run_that_is_cancelled_ends_at_once(level: str) -> None:
     assert len(raised) == 1
     assert marked(marker) == []
     with pytest.raises(EvaluationCancelled):
-        sandbox_of(level).run(job, TreeLimits(**LIMITS), cancellation)
+        sandbox_of(level).run(job, Limits(**LIMITS), cancellation)
 
 
 @at_one_level
@@ -104,14 +107,14 @@ def test_many_runs_leave_no_descriptor_and_no_folder(level: str) -> None:
     sandbox = sandbox_of(level)
     marker = f"evolve-tree-{level}-many"
     job = TreeJob(argv=("/bin/sh", "-c", "echo $$ > result"), files={"s.py": marker.encode()}, result="result")
-    sandbox.run(job, TreeLimits(**LIMITS), Cancellation())
+    sandbox.run(job, Limits(**LIMITS), Cancellation())
 
     def held() -> tuple[int, list[Path]]:
         return len([*Path("/proc/self/fd").iterdir()]), scratch_folders(marker)
 
     before = held()
     for _ in range(5):
-        sandbox.run(job, TreeLimits(**LIMITS), Cancellation())
+        sandbox.run(job, Limits(**LIMITS), Cancellation())
     assert held() == before
 
 
@@ -122,7 +125,7 @@ def test_several_threads_run_at_once(level: str) -> None:
 
     def run(number: int) -> None:
         job = TreeJob(argv=("/bin/sh", "-c", f"sleep 0.2; echo {number} > result"), result="result")
-        found[number] = sandbox.run(job, TreeLimits(**LIMITS), Cancellation()).result
+        found[number] = sandbox.run(job, Limits(**LIMITS), Cancellation()).result
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(6)]
     for thread in threads:

@@ -15,12 +15,19 @@ import evaluator
 from evaluator.sandbox import bubblewrap, landlock, tree
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.landlock import SCOPED_SINCE
-from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeLimits, TreeSandbox
+from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeSandbox
+from evaluator.task import Limits
 
 ROOT = Path(evaluator.__file__).parent.parent
 DATA = Path(__file__).parent.parent / "data" / "trees"
 OTHER = 12345
-LIMITS: dict[str, Any] = {"cpu_s": 20.0, "wall_s": 60.0, "memory_mb": 512, "scratch_mb": 64}
+LIMITS: dict[str, Any] = {
+    "cpu_per_instance_s": 20.0,
+    "cpu_total_s": 20.0,
+    "wall_s": 60.0,
+    "memory_mb": 512,
+    "scratch_mb": 64,
+}
 
 strong = pytest.param("strong", marks=pytest.mark.skipif(bubblewrap.find() is None, reason="no bubblewrap"))
 standard = pytest.param(
@@ -50,7 +57,7 @@ def run(level: str, script: str, *arguments: str, result: str = "result", **limi
     job = TreeJob(
         argv=(sys.executable, "{scratch}/script.py", *arguments), files={"script.py": script.encode()}, result=result
     )
-    return sandbox_of(level).run(job, TreeLimits(**LIMITS | limits), Cancellation())
+    return sandbox_of(level).run(job, Limits(**LIMITS | limits), Cancellation())
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Lower bounds on the makespan of a workload, by counting: what `prove_bounds.py` writes and `verify` proves again.
+"""Lower bounds on the makespan of a workload, by counting: what `make_suites.py` writes and `verify` proves again.
 
 Two relaxations, the larger of which is taken.
 

@@ -1,17 +1,21 @@
-"""Makes the suites: `python -m evaluator.tasks.txn_scheduling.make_suites`.
+"""Makes the suites and proves their bounds: `python -m evaluator.tasks.txn_scheduling.make_suites`.
 
 The files are data that ships with the package; this script says where they come from, and a test holds both together.
 `published` is data of the ADRS benchmark (SkyDiscover, Apache-2.0) and is not made; all others come from the recipes.
+A bound is a number of slots that no schedule of a workload goes below (`exact.py` says why).
 """
 
+import json
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evaluator.tasks.suite_files import as_text
+from evaluator.tasks.txn_scheduling.exact import lower_bound
 from evaluator.tasks.txn_scheduling.recipes import SHAPES, draw_workload
 
-FOLDER = Path(__file__).resolve().parent / "suites"
+FOLDER = Path(__file__).resolve().parent
 
 SUITES: dict[str, tuple[int, int]] = {
     "published-holdout": (1001, 1),
@@ -28,11 +32,20 @@ def make(seed: int, rounds: int) -> list[dict[str, Any]]:
     ]
 
 
+def bounds_text(suite: str, instances: Sequence[Mapping[str, Any]]) -> str:
+    """The file of a suite's bounds: JSON, one workload a line."""
+    lines = ",\n".join(json.dumps({"lower_bound": lower_bound(data)}) for data in instances)
+    return f'{{"suite": {json.dumps(suite)}, "bounds": [\n{lines}\n]}}\n'
+
+
 def main() -> None:
-    """Writes every suite that is made beside this script."""
-    FOLDER.mkdir(exist_ok=True)
+    """Writes every suite that is made, and the bounds of all suites."""
     for name, (seed, rounds) in SUITES.items():
-        (FOLDER / f"{name}.json").write_text(as_text(name, "instances", make(seed, rounds)), encoding="utf-8")
+        text = as_text(name, "instances", make(seed, rounds))
+        (FOLDER / "suites" / f"{name}.json").write_text(text, encoding="utf-8")
+    for path in sorted((FOLDER / "suites").glob("*.json")):
+        text = bounds_text(path.stem, json.loads(path.read_text(encoding="utf-8"))["instances"])
+        (FOLDER / "bounds" / path.name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

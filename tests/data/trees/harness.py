@@ -8,7 +8,8 @@ import sys
 from evaluator.errors import SandboxError
 from evaluator.sandbox import tree
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox
+from evaluator.sandbox.tree import TreeJob, TreeSandbox
+from evaluator.task import Limits
 
 
 def main():
@@ -16,7 +17,7 @@ def main():
     files = {name: text.encode() for name, text in told["files"].items()}
     argv = tuple(sys.executable if part == "python" else part for part in told["argv"])
     sandbox = TreeSandbox(next(found for found in tree._options([]) if found.level == told["level"]))
-    ending = sandbox.run(TreeJob(argv=argv, files=files, result="result"), TreeLimits(**told["limits"]), Cancellation())
+    ending = sandbox.run(TreeJob(argv=argv, files=files, result="result"), Limits(**told["limits"]), Cancellation())
     record = dataclasses.asdict(ending) | {"result": None if ending.result is None else ending.result.decode()}
     print(json.dumps(record | {"uid": os.getuid()}))
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from evaluator.sandbox import tree
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox
+from evaluator.sandbox.tree import TreeJob, TreeSandbox
+from evaluator.task import Limits
 
-LIMITS = TreeLimits(cpu_s=20, wall_s=60, memory_mb=512, scratch_mb=64)
+LIMITS = Limits(cpu_per_instance_s=20, cpu_total_s=20, wall_s=60, memory_mb=512, scratch_mb=64)
 
 
 def main():

@@ -16,7 +16,7 @@ from evaluator import InvalidAnswer
 from evaluator.evaluation import Outcome, Verdict
 from evaluator.task_files import load_task
 from evaluator.tasks.suite_files import as_text
-from evaluator.tasks.txn_scheduling import adapter, make_suites, prove_bounds, recipes
+from evaluator.tasks.txn_scheduling import adapter, exact, make_suites, recipes
 from evaluator.tasks.txn_scheduling.exact import lower_bound
 from evaluator.tasks.txn_scheduling.judge import draw, judge, permuted, renamed
 from tests.evaluator.tasks.txn_scheduling.slow_txn_scheduling import slow_makespan
@@ -176,7 +176,7 @@ def test_other_names_and_another_order_are_the_same_workload(workload: dict[str,
 )
 def test_the_bounds_shipped_are_proven_by_code(suite: str) -> None:
     text = (FOLDER / "bounds" / f"{suite}.json").read_text(encoding="utf-8")
-    assert prove_bounds.as_text(suite, [instance.fresh() for instance in TASK.suite(suite).instances]) == text
+    assert make_suites.bounds_text(suite, [instance.fresh() for instance in TASK.suite(suite).instances]) == text
     assert sum(instance.bound or 0 for instance in PUBLISHED) > 96
 
 
@@ -184,7 +184,7 @@ def test_a_bound_is_proven_again_and_one_that_is_too_high_is_told() -> None:
     (check,) = TASK.verify("published", [1])
     assert check.holds
     raised = dataclasses.replace(PUBLISHED[1], bound=Fraction(34))
-    refuted = TASK.exact("verify").verify(raised, limit_s=1)
+    refuted = exact.verify(raised, limit_s=1)
     assert refuted.holds is False
     assert "fewer than 33 slots; the bound listed is 34" in refuted.detail
 
