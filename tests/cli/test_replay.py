@@ -12,12 +12,12 @@ from tests.journals import rewrite
 
 @pytest.fixture(scope="module")
 def recorded_real(recorded_runs):
-    """The run `real`: the placement task's initial program, really evaluated."""
+    """The run `real`: the placement task's initial program, really evaluated and confirmed."""
     task = load_task("placement")
     source = task.initial.read_text(encoding="utf-8")
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
-    run = recorded_runs("real")
+        evaluation = evaluator.examine(source, evaluator.evaluate(source))
+    run = recorded_runs("real", task_digest=task.digest)
     run.initial(source, evaluation)
     return run.archive.reader
 
@@ -41,6 +41,11 @@ def test_an_honest_record_is_found_again(real, evolve, evolve_json):
     assert told["program"] == real.find("best").commit
     assert told["recorded"]["combined_score"] == told["replayed"]["combined_score"]
     assert "Equal: every one of the 50 instances" in evolve("replay", "real", "0")
+
+
+def test_the_answers_of_a_task_that_ships_are_judged_again_by_its_name(real, evolve):
+    evolve("export", "real", "0", "--answers", "a.json")
+    assert "exactly what was recorded" in evolve("score", "--answers", "a.json")
 
 
 def test_a_changed_cost_ends_with_1_and_the_instance(real, evolve, evolve_json):
@@ -120,11 +125,12 @@ def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, chang
         assert why in evolve(*words, code=2)
 
 
-SET = {"placement": (), "bin_packing": pytest.mark.nightly}  # the others are slow; this one takes a minute and more
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "task", [pytest.param(name, marks=SET.get(name, pytest.mark.slow)) for name in built_in_tasks()]
+    "task",
+    [  # bin_packing takes a minute and more
+        pytest.param(name, marks=[pytest.mark.nightly] if name == "bin_packing" else []) for name in built_in_tasks()
+    ],
 )
 def test_a_real_run_of_every_task_that_ships_is_read_again(task, tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)

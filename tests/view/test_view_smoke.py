@@ -11,7 +11,7 @@ from tests.view.looking import Looked, views_of
 from tests.view.serving import serving
 
 
-@pytest.mark.parametrize("how", ["live", "report"])
+@pytest.mark.parametrize("how", ["live", pytest.param("report", marks=pytest.mark.slow)])
 def test_every_view_is_drawn(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, how: str
 ) -> None:
