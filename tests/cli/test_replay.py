@@ -12,12 +12,12 @@ from tests.journals import rewrite
 
 @pytest.fixture(scope="module")
 def recorded_real(recorded_runs):
-    """The run `real`: the placement task's initial program, really evaluated and confirmed."""
+    """The run `real`: the placement task's initial program, really evaluated."""
     task = load_task("placement")
     source = task.initial.read_text(encoding="utf-8")
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.examine(source, evaluator.evaluate(source))
-    run = recorded_runs("real", task_digest=task.digest)
+        evaluation = evaluator.evaluate(source)
+    run = recorded_runs("real")
     run.initial(source, evaluation)
     return run.archive.reader
 
@@ -43,8 +43,15 @@ def test_an_honest_record_is_found_again(real, evolve, evolve_json):
     assert "Equal: every one of the 50 instances" in evolve("replay", "real", "0")
 
 
-def test_the_answers_of_a_task_that_ships_are_judged_again_by_its_name(real, evolve):
-    evolve("export", "real", "0", "--answers", "a.json")
+def test_the_answers_of_a_task_that_ships_are_judged_again_by_its_name(recorded_runs, bring, evolve):
+    task = load_task("placement")
+    source = task.initial.read_text(encoding="utf-8")
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
+        confirmed = evaluator.examine(source, evaluator.evaluate(source))
+    run = recorded_runs("confirmed", task_digest=task.digest)
+    run.initial(source, confirmed)
+    bring(run.archive.reader)
+    evolve("export", "confirmed", "0", "--answers", "a.json")
     assert "exactly what was recorded" in evolve("score", "--answers", "a.json")
 
 
