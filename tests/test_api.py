@@ -53,6 +53,7 @@ def test_what_is_offered_is_this_and_all_of_it_is_there() -> None:
         evolve.nothing  # noqa: B018
 
 
+@pytest.mark.slow
 def test_the_examples_do_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()

@@ -1,6 +1,5 @@
 """Whatever command is printed can be pasted."""
 
-import ast
 import os
 import re
 import shlex
@@ -10,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evolve.cli.arguments import COMMANDS
 from evolve.invocation import command
 
-ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 ELSEWHERE = {"PATH": "/usr/bin:/bin"}
 
@@ -67,21 +64,3 @@ def test_what_is_printed_for_a_program_of_ones_own_works_there(tmp_path: Path, p
     again = call(["sh", "-c", line], tmp_path, PATH=path)
     assert again.returncode == 0, again.stderr
     assert "holds no run yet" in again.stdout
-
-
-def strings(tree: ast.AST) -> list[str]:
-    """The texts in a module that are not documentation."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    found = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    for node in ast.walk(tree):
-        if isinstance(node, documented) and isinstance(node.body[0], ast.Expr):
-            value = getattr(node.body[0].value, "value", None)
-            if value in found:
-                found.remove(value)
-    return found
-
-
-@pytest.mark.parametrize("module", sorted((ROOT / "evolve").rglob("*.py")))
-def test_no_command_is_spelt_out_by_hand(module: Path) -> None:
-    spelt = re.compile(rf"\bevolve ({'|'.join(COMMANDS)}|COMMAND)\b")
-    assert [text for text in strings(ast.parse(module.read_text())) if spelt.search(text)] == []

@@ -5,13 +5,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 import evolve
+from evolve.cli.arguments import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -53,10 +54,16 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """The syntax tree of a module, its own node first. Many tests ask, and a module is parsed once."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
 def imports(path: Path) -> tuple[str, ...]:
-    """What a module imports. Three tests ask, and a module is parsed once."""
+    """What a module imports."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -119,7 +126,7 @@ def test_the_floors_are_few_and_every_module_has_one() -> None:
 
 def nodes() -> Iterator[tuple[str, ast.AST]]:
     for module, path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             yield module, node
 
 
@@ -174,10 +181,39 @@ def test_values_are_not_handed_on_as_dicts() -> None:
 def test_no_two_classes_have_one_name() -> None:
     found: dict[str, list[str]] = {}
     for module, path in modules():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        tree = nodes_of(path)[0]
+        assert isinstance(tree, ast.Module)
+        for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name.lstrip("_"), []).append(module)
     assert {name: where for name, where in found.items() if len(where) > 1} == {}
+
+
+def texts(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """The strings in a module that are not documentation."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in nodes
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def test_no_command_is_spelt_out_by_hand() -> None:
+    """Whatever command is printed can be pasted: `evolve/invocation.py` makes it."""
+    spelt = re.compile(rf"\bevolve ({'|'.join(COMMANDS)}|COMMAND)\b")
+    wrong = [
+        f"{module}: {text}"
+        for module, path in modules()
+        if module.startswith("evolve")
+        for text in texts(nodes_of(path))
+        if spelt.search(text)
+    ]
+    assert wrong == []
+    assert list(texts(list(ast.walk(ast.parse('"""evolve run"""\nx = "evolve run"\n'))))) == ["evolve run"]
 
 
 @pytest.mark.parametrize("code", ["import evolve", "import evolve.cli.main; evolve.cli.main._parse(['list'])"])
@@ -214,16 +250,16 @@ SECTIONS = {
 }
 
 
-def readers(section: str, key: str, text: str, *, own: bool) -> list[int]:
+def readers(section: str, key: str, nodes: Sequence[ast.AST], *, own: bool) -> list[int]:
     """The lines of a module in which a key of a section is read; in the `own` module of the sections, only what one of
     its own properties reads counts."""
-    tree: ast.AST = ast.parse(text)
     names = {"self"} if own else SECTIONS[section]
     if own:
-        tree = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == section)
+        declared = next(node for node in nodes if isinstance(node, ast.ClassDef) and node.name == section)
+        nodes = list(ast.walk(declared))
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Attribute)
         and node.attr == key
         and isinstance(node.ctx, ast.Load)
@@ -242,20 +278,23 @@ def keys_of_sections() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("section", "key"), keys_of_sections())
-def test_every_configuration_key_is_read_somewhere(section: str, key: str) -> None:
-    is_read = any(
-        module.startswith("evolve.")
-        and module != "evolve.config_changes"
-        and f".{key}" in (text := path.read_text(encoding="utf-8"))  # to parse each for each key takes minutes
-        and readers(section, key, text, own=module == "evolve.config")
+def test_every_configuration_key_is_read_somewhere() -> None:
+    attributes = {
+        module: [node for node in nodes_of(path) if isinstance(node, ast.Attribute | ast.ClassDef)]
         for module, path in modules()
-    )
-    assert is_read, f"{section}.{key} is declared and never read"
+        if module.startswith("evolve.") and module != "evolve.config_changes"
+    }
+    never = [
+        f"{section}.{key}"
+        for section, key in keys_of_sections()
+        if not any(readers(section, key, nodes, own=module == "evolve.config") for module, nodes in attributes.items())
+    ]
+    assert never == [], "declared and never read"
 
 
 def test_a_key_that_only_looks_like_one_that_is_read_is_not_counted() -> None:
-    text = "def f(config, other):\n    return config.seed, other.patience\n"
-    assert readers("Config", "seed", text, own=False) == [2]
-    assert readers("Config", "patience", text, own=False) == []
-    assert readers("Config", "seed", "def f(config):\n    config.seed = 1\n", own=False) == []
+    nodes = list(ast.walk(ast.parse("def f(config, other):\n    return config.seed, other.patience\n")))
+    assert readers("Config", "seed", nodes, own=False) == [2]
+    assert readers("Config", "patience", nodes, own=False) == []
+    written = list(ast.walk(ast.parse("def f(config):\n    config.seed = 1\n")))
+    assert readers("Config", "seed", written, own=False) == []

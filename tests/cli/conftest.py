@@ -1,16 +1,10 @@
 """Commands as a person meets them: in a terminal of its own, or piped."""
 
-import fcntl
 import json
-import os
-import pty
 import shutil
-import struct
-import subprocess
-import sys
-import termios
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +16,7 @@ from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.usage import Usage
 from tests.builders import make_question
+from tests.cli.terminals import screen
 from tests.reports import recommending
 
 HOSTILE = "red\x1b[31m\nSigned-off-by: nobody\r\u202e\ud800 " + "x" * 1_000_000
@@ -49,31 +44,7 @@ def evolve_json(evolve: Callable[..., str]) -> Callable[..., Any]:
 @pytest.fixture
 def on_terminal() -> Callable[..., str]:
     """Runs a command in a terminal `width` columns wide and returns the bytes that the terminal got, as text."""
-
-    def call(*words: str, width: int = 100, **environment: str) -> str:
-        master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-        kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "evolve", *words],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**kept, "TERM": "xterm-256color", **environment},
-        )
-        os.close(slave)
-        received = b""
-        try:
-            while chunk := os.read(master, 65536):
-                received += chunk
-        except OSError:  # how Linux tells that the other end was closed
-            pass
-        finally:
-            os.close(master)
-        assert process.wait() == 0, received
-        return received.decode("utf-8").replace("\r\n", "\n")
-
-    return call
+    return partial(screen, width=100)
 
 
 @pytest.fixture(scope="session")

@@ -93,15 +93,6 @@ def test_the_exact_solver_stands_beside_the_programs_as_a_peer(capsys: pytest.Ca
     assert rows[2]["combined_score"] > rows[0]["combined_score"]
 
 
-def test_every_suite_can_be_scored_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    program = str(PLACEMENT.parents[2] / "programs" / "placement" / "initial.py")
-    assert main(["score", program, "--suite", "all", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    suites = ["adrs", "tight", "skewed", "fleet"]
-    assert {row["suite"] for row in rows} == {name for suite in suites for name in (suite, f"{suite}-holdout")}
-    assert all(row["gap"] > 0 for row in rows)
-
-
 @pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])
 def test_a_time_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], limit: str) -> None:
     assert main(["bounds", "placement", "--verify", "--limit", limit]) == 2

@@ -5,7 +5,7 @@ import pytest
 
 from evaluator.check import Finding
 from evaluator.sandbox import landlock
-from evolve.doctor.machine import check_disk, check_runs
+from evolve.doctor.machine import check_disk, check_git, check_runs, healthy
 
 CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
 
@@ -25,13 +25,12 @@ def test_a_machine_that_runs_these_tests_is_well(tmp_path, monkeypatch, evolve, 
     assert not Path("runs").exists()
 
 
-def test_without_git_doctor_says_that_it_is_needed_and_no_run_is_begun(tmp_path, monkeypatch, evolve, evolve_json):
+def test_without_git_doctor_says_that_it_is_needed_and_no_run_is_begun(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    told = evolve_json("doctor", code=1)
-    assert told["ok"] is False
-    git = next(check for check in told["checks"] if check["name"] == "git")
-    assert (git["state"], git["needed"]) == ("absent", True)
+    git = check_git()
+    assert (git.state, git.needed) == (Finding.ABSENT, True)
+    assert not healthy([git])
     assert evolve("run", "--task", CURVE, "--name", "r", code=3).startswith("evolve: git is not installed, and")
     assert list(tmp_path.iterdir()) == []
 

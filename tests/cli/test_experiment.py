@@ -49,11 +49,9 @@ def fingerprints(folder: Path) -> dict[str, str]:
 
 
 def test_every_run_has_the_same_budget_and_is_the_run_that_it_would_be_alone(plan):
-    folder = plan(attempts=2)
+    folder = plan(attempts=2, seeds=[1])
     said = told(folder)
     assert [(run["run"], run["done"], run["proposals"]) for run in said["runs"]] == [
-        ("few-s0", True, 2),
-        ("many-s0", True, 2),
         ("few-s1", True, 2),
         ("many-s1", True, 2),
     ]
@@ -123,11 +121,11 @@ def test_the_table_alone_runs_nothing(plan):
 
 
 def test_a_run_that_cannot_begin_is_said_and_the_others_go_on(plan):
-    folder = plan(attempts=1)
+    folder = plan(attempts=1, seeds=1)
     file = folder / "sizes.yaml"
     document = yaml.safe_load(file.read_text())
     document["configurations"]["few"]["models"] = [{"model": "a", "api_key_env": "NO_SUCH_KEY_IS_SET"}]
     file.write_text(yaml.safe_dump(document))
     runs = told(folder, code=3)["runs"]
-    assert ["NO_SUCH_KEY_IS_SET" in (run["error"] or "") for run in runs] == [True, False, True, False]
-    assert [run["done"] for run in runs] == [False, True, False, True]
+    assert ["NO_SUCH_KEY_IS_SET" in (run["error"] or "") for run in runs] == [True, False]
+    assert [run["done"] for run in runs] == [False, True]

@@ -28,7 +28,7 @@ def test_a_new_task_is_sound_and_improves_offline_at_once(tmp_path, monkeypatch,
     report = evolve_json("doctor", "--task", "deep/my first")
     assert report["ok"] is True
     assert {check["name"]: check["state"] for check in report["checks"]}["score"] == "ok", "it moves"
-    evolve("run", "--task", "deep/my first", "--generations", 24, "--parallel", 1, "--name", "r")
+    evolve("run", "--task", "deep/my first", "--generations", 14, "--parallel", 1, "--name", "r")
     programs = evolve_json("list", "r")["programs"]
     best = max(program["combined_score"] for program in programs if program["correct"])
     assert best > next(program["combined_score"] for program in programs if program["generation"] == 0)
@@ -84,8 +84,8 @@ def test_the_documented_task_runs_and_improves(tmp_path, monkeypatch, evolve, ev
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
     assert evolve_json("doctor", "--task", "no_three")["ok"] is True
-    told = evolve("run", "--task", "no_three", "--generations", 20, "--minutes", 9, "--name", "r", "--parallel", 1)
-    assert "the limit of 20 generations is reached, before that of 9 minutes" in told
+    told = evolve("run", "--task", "no_three", "--generations", 6, "--minutes", 9, "--name", "r", "--parallel", 1)
+    assert "the limit of 6 generations is reached, before that of 9 minutes" in told
     programs = {program["generation"]: program for program in evolve_json("list", "r")["programs"]}
     assert max(p["value"] for p in programs.values() if p["correct"]) > programs[0]["value"]
     table = evolve("list", "r")

@@ -33,7 +33,7 @@ def pressures(path: Path, plan: dict[str, Any]) -> list[Fraction]:
 @pytest.mark.parametrize("name", ["sixteen", pytest.param("sixty_four", marks=pytest.mark.slow)])
 def test_a_shipped_cluster_is_placed_and_every_number_holds(evolve_json, tmp_path, name):
     file, picture = CLUSTERS / f"{name}.yaml", tmp_path / "placement.svg"
-    plan = evolve_json("place", file, "--seconds", "1", "--svg", picture)
+    plan = evolve_json("place", file, "--seconds", "0.3", "--svg", picture)
     found = pressures(file, plan)
     assert float(max(found)) == plan["pressure"]
     assert [float(one) for one in found] == pytest.approx([gpu["pressure"] for gpu in plan["placement"]])
@@ -66,7 +66,7 @@ def test_numbers_with_decimals_are_placed_like_any_other(evolve_json, tmp_path, 
         for at in range(models)
     ]
     file.write_text(f"gpus: {{count: {gpus}, memory_gb: 80}}\nmodels:\n{''.join(lines)}")
-    plan = evolve_json("place", file, "--seconds", "1")
+    plan = evolve_json("place", file, "--seconds", "0.3")
     assert float(max(pressures(file, plan))) == plan["pressure"]
     assert plan["exact"]["pressure"] is None or plan["exact"]["pressure"] >= plan["bound"]
 
@@ -127,7 +127,7 @@ def test_hardly_any_memory_left_is_placed_and_the_solver_loses_nothing(evolve_js
     file = tmp_path / "cluster.yaml"
     models = "".join(f"  - {{name: m{at}, size_gb: 39.95, rate: {2.2 + at / 2}, slo: 2}}\n" for at in range(8))
     file.write_text(f"gpus: {{count: 4, memory_gb: 80}}\nmodels:\n{models}")
-    plan = evolve_json("place", file, "--seconds", "2")
+    plan = evolve_json("place", file, "--seconds", "0.3")
     assert float(max(pressures(file, plan))) == plan["pressure"]
     if plan["exact"]["pressure"] is not None:
         assert float(max(pressures(file, plan["exact"]))) == plan["exact"]["pressure"] >= plan["bound"]
@@ -136,17 +136,17 @@ def test_hardly_any_memory_left_is_placed_and_the_solver_loses_nothing(evolve_js
 def test_a_program_that_fails_is_told_though_a_placement_stands(evolve, evolve_json, tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("x = (\n")
-    said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "1", code=1)
+    said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
     assert "No program found a placement: what stands here is the current placement." in said
     assert "SyntaxError" in said or "was never closed" in said
-    plan = evolve_json("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "1", code=1)
+    plan = evolve_json("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
     assert plan["program"] == "the current placement"
     file = tmp_path / "new.yaml"
     file.write_text("gpus: {count: 1, memory_gb: 10}\nmodels: [{name: a, size_gb: 4, rate: 1, slo: 1}]\n")
     if plan["exact"]["pressure"] is None:  # without OR-Tools nothing is found here
         return
     assert float(max(pressures(CLUSTERS / "sixteen.yaml", plan["exact"]))) == plan["exact"]["pressure"]
-    alone = evolve_json("place", file, "--program", broken, "--seconds", "1", code=1)
+    alone = evolve_json("place", file, "--program", broken, "--seconds", "0.3", code=1)
     assert (alone["program"], alone["pressure"]) == ("the exact solver's placement", pytest.approx(1 / 6))
 
 
@@ -163,7 +163,7 @@ def test_a_new_model_does_not_move(evolve, tmp_path):
         "gpus: {count: 2, memory_gb: 80}\nmodels: [{name: a, size_gb: 20, rate: 1, slo: 1}, "
         "{name: b, size_gb: 50, rate: 1, slo: 1}]\ncurrent: {a: 1}\n"
     )
-    said = evolve("place", file, "--program", GREEDY, "--seconds", "2")
+    said = evolve("place", file, "--program", GREEDY, "--seconds", "0.3")
     assert "; nothing moves" in said and "1 model of 50 GB on no GPU yet" in said
 
 
@@ -179,7 +179,7 @@ def test_gpus_stand_by_number_and_what_is_left_out_says_where_it_is(evolve, tmp_
     file = tmp_path / "cluster.yaml"
     models = "".join(f"  - {{name: m{number}, size_gb: {5 + number}, rate: 1, slo: 1}}\n" for number in range(45))
     file.write_text("gpus: {count: 45, memory_gb: 80}\nmodels:\n" + models)
-    lines = evolve("place", file, "--seconds", "1").splitlines()
+    lines = evolve("place", file, "--seconds", "0.3").splitlines()
     left = next(line for line in lines if line.endswith("more GPUs, all less pressed (--json has all)"))
     rows = lines[lines.index(next(line for line in lines if line.startswith("GPU"))) + 1 : lines.index(left)]
     numbers = [int(row.split()[0]) for row in rows if row.strip()[:1].isdigit()]

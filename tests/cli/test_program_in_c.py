@@ -111,8 +111,7 @@ def test_a_models_patches_of_a_c_program_are_applied_judged_and_recorded(tmp_pat
     assert (tmp_path / "best.c").read_text() == INITIAL.read_text().replace(
         "COLDEST 30.0   // and so at the end", "COLDEST 3.0"
     )
-    (row,) = evolve_json("score", "best.c", "--task", "tours")
-    assert (row["metrics"]["length"], row["self_judged"]) == (programs[1]["value"], False)
+    assert not programs[1]["self_judged"]
 
 
 @pytest.mark.slow

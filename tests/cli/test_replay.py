@@ -43,6 +43,18 @@ def test_an_honest_record_is_found_again(real, evolve, evolve_json):
     assert "Equal: every one of the 50 instances" in evolve("replay", "real", "0")
 
 
+def test_the_answers_of_a_task_that_ships_are_judged_again_by_its_name(recorded_runs, bring, evolve):
+    task = load_task("placement")
+    source = task.initial.read_text(encoding="utf-8")
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
+        confirmed = evaluator.examine(source, evaluator.evaluate(source))
+    run = recorded_runs("confirmed", task_digest=task.digest)
+    run.initial(source, confirmed)
+    bring(run.archive.reader)
+    evolve("export", "confirmed", "0", "--answers", "a.json")
+    assert "exactly what was recorded" in evolve("score", "--answers", "a.json")
+
+
 def test_a_changed_cost_ends_with_1_and_the_instance(real, evolve, evolve_json):
     cost = real.evaluation(real.find("0")).results[7].cost
     better = str(cost - Fraction(1, 10**6))
@@ -120,13 +132,17 @@ def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, chang
         assert why in evolve(*words, code=2)
 
 
-SET = {"placement": (), "bin_packing": pytest.mark.nightly}  # the others are slow; this one takes a minute and more
+OTHERS = [name for name in built_in_tasks() if name != "placement"]  # which the tests above and README's tour replay
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "task", [pytest.param(name, marks=SET.get(name, pytest.mark.slow)) for name in built_in_tasks()]
+    "task",
+    [  # bin_packing takes a minute and more
+        pytest.param(name, marks=[pytest.mark.nightly] if name == "bin_packing" else []) for name in OTHERS
+    ],
 )
-def test_a_real_run_of_every_task_that_ships_is_read_again(task, tmp_path, monkeypatch, evolve, evolve_json):
+def test_a_real_run_of_every_other_task_that_ships_is_read_again(task, tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
     evolve("run", "--task", task, "--generations", 1, "--name", "r")
     assert 0 in [program["generation"] for program in evolve_json("list", "r")["programs"]]

@@ -133,11 +133,15 @@ def test_a_file_that_is_no_text_is_called_that_and_not_shown(programs, evolve, e
     assert "not text" not in evolve("score", names[1])
 
 
-def test_every_suite_shows_how_far_it_is(programs, on_terminal):
-    programs(initial=(PROGRAMS / "placement" / "initial.py").read_text())
-    screen = on_terminal("score", "initial.py", "--suite", "all")
+def test_every_suite_can_be_scored_at_once_and_shows_how_far_it_is(programs, on_terminal):
+    programs(initial=(PLACEMENT / "initial.py").read_text())
+    screen = on_terminal("score", "initial.py", "--suite", "all", "--json")
     assert "scored 0 of 8, now placement/adrs" in screen
     assert "scored 7 of 8, now placement/fleet-holdout" in screen
+    rows = json.loads(screen[screen.index("[\n") :])
+    suites = ["adrs", "tight", "skewed", "fleet"]
+    assert {row["suite"] for row in rows} == {name for suite in suites for name in (suite, f"{suite}-holdout")}
+    assert all(row["gap"] > 0 for row in rows)
 
 
 def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs, evolve, evolve_json):
@@ -158,12 +162,12 @@ def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs
     assert by_name["confirmed"] is by_name["strict"]["confirmed"] is None
     assert (by_name["outcome"], by_name["correct"]) == ("nondeterministic", False)
     assert broken["strict"] is None
-    text = evolve("score", "--strict", *names, code=1)
+    text = evolve("score", "--strict", names[1], code=1)
     assert "depends on names" in text
     assert by_name["strict"]["detail"] in text
+    text = evolve("score", "--strict", names[0], names[2])  # what does not load has nothing that could disagree
     assert "agrees" in text
     assert "21.7847 to 22.1051, median 22.0127" in text  # as docs/scores.md says
-    evolve("score", "--strict", names[0], names[2])  # what does not load has nothing that could disagree
 
 
 @pytest.mark.parametrize("strict", [[], ["--strict"]], ids=["plain", "strict"])

@@ -1,6 +1,7 @@
 """`evolve tune`: the numbers of a program searched, and what was found recorded as its child."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import yaml
 
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
+from evolve.cli.main import main
 from evolve.review.generation_view import COLUMNS, GenerationReader
 from tests.journals import events_of
 from tests.script_folders import make_folder
@@ -30,12 +32,23 @@ KINDS = [w for kind in ("diff", "full", "cross", "fix") for w in ("--set", f"sea
 TUNED = ["--set", "search.kinds.tune=1", "--set", "search.tune_evaluations=10", "--set", "parallel=1"]
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A folder with the task `mine`, as `evolve new` makes it, and the run `r` of it, with one proposal."""
+    place = tmp_path_factory.mktemp("begun")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        assert main(["new", "mine"]) == 0
+        assert main(["run", "--task", "mine", "--generations", "1", "--parallel", "1", "--name", "r"]) == 0
+    return place
+
+
 @pytest.fixture
-def run(tmp_path, monkeypatch, evolve):
-    """The run `r` of the task that `evolve new` makes, with one proposal."""
+def run(begun, tmp_path, monkeypatch):
+    """The run `r` in a folder of the test's own, which holds a copy of its task, too."""
     monkeypatch.chdir(tmp_path)
-    evolve("new", "mine")
-    evolve("run", "--task", "mine", "--generations", 1, "--parallel", 1, "--name", "r")
+    for name in ("mine", "runs"):
+        shutil.copytree(begun / name, name)
     return Path("runs/r")
 
 

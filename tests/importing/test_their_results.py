@@ -60,7 +60,8 @@ def run(folder: Path, program: Path, result: Path) -> subprocess.CompletedProces
 
 
 def returning(text: str) -> str:
-    return f"import math\nimport numpy as np\n\ndef evaluate(program_path):\n    return {text}\n"
+    numpy = "import numpy as np\n" if "np." in text else ""
+    return f"import math\n{numpy}\ndef evaluate(program_path):\n    return {text}\n"
 
 
 @pytest.mark.parametrize(

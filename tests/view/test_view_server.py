@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from evolve.archive.archive import Archive
-from tests.loop.climbing import TASK
+from tests.loop.climbing import TASK, evolve
 from tests.view.serving import PATIENCE_S, Served, command, serving
 
 
@@ -106,22 +106,6 @@ def test_each_server_has_a_key_of_its_own(runs: Path, served: Served) -> None:
     with serving(runs, "--no-open") as another:
         assert another.below != served.below
         assert another.ask("/api/runs", below=served.below).status == 403
-
-
-def test_the_key_of_a_page_beside_a_run_is_no_argument_that_others_could_read(tmp_path: Path) -> None:
-    words = ["--task", str(TASK), "--generations", "100000"]
-    process = command(tmp_path, "run", "--view", "--name", "r", *words)
-    try:
-        assert process.stdout is not None
-        address = next(line for line in process.stdout if "http://" in line).split()[-1]
-        beside = Served(process, address)
-        assert beside.ask("/api/run/r").json["name"] == "r"
-        arguments = b"".join(map(_read, Path("/proc").glob("[0-9]*/cmdline")))
-        assert b"--socket" in arguments
-        assert beside.below[1:].encode() not in arguments
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "EVOLVE"])
@@ -241,18 +225,15 @@ def test_ctrl_c_ends_it_at_once_though_somebody_listens(runs: Path) -> None:
 def test_a_port_that_is_taken_is_said_or_another_one_found(runs: Path, served: Served) -> None:
     with serving(runs, "runs") as another:
         assert another.port != served.port
-    process = command(runs, "view", "--port", str(served.port))
-    out, errors = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, out) == (2, "")
-    assert f"port {served.port} (--port) cannot be listened at (Address already in use)" in errors
-    assert errors.count("\n") == 1
+    ran = evolve(runs, "view", "--port", str(served.port), code=2)
+    assert f"port {served.port} (--port) cannot be listened at (Address already in use)" in ran.stderr
+    assert (ran.stdout, ran.stderr.count("\n")) == ("", 1)
 
 
 @pytest.mark.parametrize("words", [["nowhere"], ["outside/programs.git"], ["--port", "0"], ["--port", "many"]])
 def test_what_cannot_be_shown_is_one_sentence(runs: Path, words: list[str]) -> None:
-    process = command(runs, "view", "--no-open", *words)
-    out, errors = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, out, errors.count("\n")) == (2, "", 1)
+    ran = evolve(runs, "view", "--no-open", *words, code=2)
+    assert (ran.stdout, ran.stderr.count("\n")) == ("", 1)
 
 
 @pytest.mark.parametrize(
@@ -269,6 +250,9 @@ def test_the_page_beside_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: sig
     assert address.rstrip().endswith("/#/run/r")
     if how is not None:
         assert served.ask("/api/run/r").json["name"] == "r"
+        arguments = b"".join(map(_read, Path("/proc").glob("[0-9]*/cmdline")))
+        assert b"--socket" in arguments
+        assert served.below[1:].encode() not in arguments, "the key is no argument that others could read"
         process.send_signal(how)
     process.communicate(timeout=PATIENCE_S)
     while how is signal.SIGKILL and not _is_gone(served):  # nobody waited for it
