@@ -48,9 +48,10 @@ def evolve_json(evolve: Callable[..., str]) -> Callable[..., Any]:
 
 @pytest.fixture
 def on_terminal() -> Callable[..., str]:
-    """Runs a command in a terminal `width` columns wide and returns the bytes that the terminal got, as text."""
+    """Runs a command in a terminal `width` columns wide, types `typed`, expects the exit code, and returns the bytes
+    that the terminal got, as text."""
 
-    def call(*words: str, width: int = 100, **environment: str) -> str:
+    def call(*words: str, width: int = 100, typed: bytes = b"", code: int = 0, **environment: str) -> str:
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
         kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
@@ -62,6 +63,7 @@ def on_terminal() -> Callable[..., str]:
             env={**kept, "TERM": "xterm-256color", **environment},
         )
         os.close(slave)
+        os.write(master, typed)
         received = b""
         try:
             while chunk := os.read(master, 65536):
@@ -70,7 +72,7 @@ def on_terminal() -> Callable[..., str]:
             pass
         finally:
             os.close(master)
-        assert process.wait() == 0, received
+        assert process.wait() == code, received
         return received.decode("utf-8").replace("\r\n", "\n")
 
     return call

@@ -51,6 +51,15 @@ def test_nothing_is_guessed_where_nothing_is_similar(refused):
     assert "did you mean" not in refused("xyzzy")
 
 
+def test_end_of_input_at_a_question_is_a_no(on_terminal):
+    with OpenAIServer([]) as server:
+        said = on_terminal("run", "--model", "m", "--base-url", server.url, "--name", "r", typed=b"\x04", code=130)
+    assert "Go on? [y/N]" in said
+    assert "Traceback" not in said
+    assert server.requests == []
+    assert not Path("runs/r").exists()
+
+
 @pytest.mark.parametrize("command", ["run", "resume", "list"])
 def test_an_unknown_option_names_the_help_of_the_command_that_was_used(refused, command):
     said = refused(command, "RUN", "--nosuch")
