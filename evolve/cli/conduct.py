@@ -258,8 +258,12 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
 def _accounted(archive: RunReader) -> str:
     """What came of every proposal: `40: 27 programs, 13 duplicates`."""
     outcomes = Counter(status.value for generation, status in archive.statuses.items() if generation > 0)
-    names = {"evaluated": "programs", "duplicate": "duplicates", "refused": "refused", "failed": "without an answer"}
-    said = [f"{count} {names.get(status, 'unfinished')}" for status, count in outcomes.most_common()]
+    nouns = {"evaluated": "program", "duplicate": "duplicate"}
+    words = {"refused": "refused", "failed": "without an answer"}
+    said = [
+        counted(count, nouns[status]) if status in nouns else f"{count} {words.get(status, 'unfinished')}"
+        for status, count in outcomes.most_common()
+    ]
     return f"{outcomes.total()}: {', '.join(said)}" if said else "none"
 
 
@@ -338,6 +342,8 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
             doctor = command("doctor", "--task", session.config.task)
             steps.insert(0, (doctor, "what is wrong with the initial program"))
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]
+    if sum(status in ("refused", "failed") for status in archive.statuses.values()) > _proposals(session) / 2:
+        steps.append((command("list", run, "--failed"), "what failed, and how"))
     if archive.meta.reports:
         steps.append((command("insights", run), "the newest insights report"))
     file, task = _free_file(archive), session.config.task

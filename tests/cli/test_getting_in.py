@@ -91,6 +91,16 @@ def test_a_model_at_a_server_needs_no_file_and_no_key(evolve, monkeypatch):
         assert len(server.requests) > before
 
 
+def test_where_most_patches_are_refused_the_list_of_them_is_offered(evolve):
+    without_place = answer(patch(0.5).replace("# next\n=======", "# no such line\n======="))
+    words = ("--task", CLIMB, "--generations", 3, "--parallel", 1, "--set", "attempts=1", "--name", "r")
+    with OpenAIServer([answer(patch(0.5))], default=without_place) as server:
+        said = evolve("run", *words, "--model", "qwen", "--base-url", server.url)
+    assert "3: 2 refused, 1 program\n" in said
+    assert "evolve list runs/r --failed" in said.partition("Next:")[2]
+    assert "no_match" in evolve("list", "r", "--failed")
+
+
 def test_a_server_gets_the_key_that_is_named(evolve, monkeypatch):
     monkeypatch.setenv("OF_MY_SERVER", "a key for it")
     with OpenAIServer([], default=answer(patch(0.5))) as server:
