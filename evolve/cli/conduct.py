@@ -150,7 +150,7 @@ def _closing(session: Session, reason: StopReason) -> int:
 def _who(session: Session) -> str:
     names = ", ".join(one_line(model.shown_name, 60) for model in session.config.models)
     if not names:
-        said = "No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent."
+        said = "No model configured: the built-in offline proposer writes the patches (no network, no cost)."
         language = language_of(session.archive.reader.program_file)
         return said if language is PYTHON else f"{said} Of {language.name} it knows the numbers, and moves them."
     budget = session.config.budget_usd
@@ -233,7 +233,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
             first = archive.held_out_scores.get(0)
             begun = "" if first is None or best.generation == 0 else f", from {held_out_value(first)}"
             suite, change = one_line(held_out.suite, 60), held_out_change(archive)
-            yield "held-out", f"{held_out_text(held_out)}{begun} ({suite}, which no program was chosen by)"
+            yield "held-out", f"{held_out_text(held_out)}{begun} ({suite}, never used for selection)"
             if change is not None:
                 yield "", change
         yield "fresh", fresh_text(archive.fresh_check(best.generation))
