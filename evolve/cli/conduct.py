@@ -257,13 +257,12 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
 
 def _accounted(archive: RunReader) -> str:
     """What came of every proposal: `40: 27 programs, 13 duplicates`."""
-    outcomes = Counter(status.value for generation, status in archive.statuses.items() if generation > 0)
-    nouns = {"evaluated": "program", "duplicate": "duplicate"}
-    words = {"refused": "refused", "failed": "without an answer"}
-    said = [
-        counted(count, nouns[status]) if status in nouns else f"{count} {words.get(status, 'unfinished')}"
-        for status, count in outcomes.most_common()
-    ]
+    names = {"evaluated": "program", "duplicate": "duplicate", "refused": "refused", "failed": "without an answer"}
+    outcomes = Counter(
+        names.get(status.value, "unfinished") for generation, status in archive.statuses.items() if generation > 0
+    )
+    nouns = ("program", "duplicate")
+    said = [counted(count, name) if name in nouns else f"{count} {name}" for name, count in outcomes.most_common()]
     return f"{outcomes.total()}: {', '.join(said)}" if said else "none"
 
 
