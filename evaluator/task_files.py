@@ -42,7 +42,7 @@ def load_task(name: str) -> Task:
             known = ", ".join(built_in_tasks())
             raise TaskError(
                 f"there is no task {one_line(name)!r}: neither built in (there is: {known}) nor a folder with "
-                f"{JUDGE}, {SCRIPT} or {FILE}"
+                f"{JUDGE}, {SCRIPT} or {FILE} (with `script: FILE` for a script of another name)"
             )
     return _read_task(folder.resolve())
 
@@ -111,7 +111,7 @@ def _judge(entry: TaskEntry) -> JudgeModule | SelfJudged:
     if entry.judged:
         return JudgeModule(path, entry.resolved_objective, timed=entry.uses_clock)
     if entry.script is None:
-        raise TaskError(f"{entry.path}: there is no {JUDGE} beside it, nor {SCRIPT}")
+        raise TaskError(f"{entry.path}: there is no {JUDGE} beside it, nor {SCRIPT}; `script: FILE` names another one")
     return SelfJudged(entry.path.parent / entry.script)
 
 

@@ -1,4 +1,4 @@
-"""Evolve: LLM-driven algorithm discovery whose scores can be believed. What is offered here is in `evolve.api`.
+"""Evolve: LLM-driven algorithm discovery with scores you can trust. What is offered here is in `evolve.api`.
 
 Nothing is imported here before something is asked for, so that the commands start at once.
 """

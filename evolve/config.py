@@ -4,12 +4,14 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from evaluator.input_files import Location, Section, checked
+from evaluator.places import resolve
 from evolve.errors import InputError
 from evolve.prices import host_of, price_of
 from evolve.program import OFFLINE, TUNER
@@ -179,9 +181,10 @@ class ModelConfig(Section):
         return [*own, *variables_in(self.headers), *variables_in(self.query)]
 
     @property
-    def script(self) -> str | None:
-        """The file of a scripted model, None for a real one."""
-        return self.model.removeprefix("scripted:") if self.model.startswith("scripted:") else None
+    def script(self) -> Path | None:
+        """The file of a scripted model, None for a real one. `programs:FILE` is one that ships."""
+        named = self.model.startswith("scripted:")
+        return resolve(self.model.removeprefix("scripted:"), beside=Path()) if named else None
 
     def with_price(self, file: str | None) -> "ModelConfig":
         """With a price from `file` or from ours, where one is known and none stands here: that of its host, which a

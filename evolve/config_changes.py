@@ -32,7 +32,7 @@ def _with_absolute_script(model: ModelConfig) -> ModelConfig:
         return model.model_copy(update={"command": [str(Path(model.command[0]).absolute()), *model.command[1:]]})
     if model.script is None:
         return model
-    return model.model_copy(update={"model": f"scripted:{Path(model.script).resolve()}"})
+    return model.model_copy(update={"model": f"scripted:{model.script}"})
 
 
 def changed_config(config: Config, settings: Mapping[str, Any], *, task: str | None = None, begun: int = 0) -> Config:

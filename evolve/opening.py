@@ -136,7 +136,7 @@ def open_llm(
             )
         return cast(LLM, client)
     if model.script is not None:
-        return ScriptedLLM(Path(model.script))
+        return ScriptedLLM(model.script)
     if model.command is not None:
         return CommandLLM(model, stopping=stopping, keys=keys, seed=seed, usual=usual.get(model.shown_name))
     known = EndpointKnowledge(adaptations=adaptations, limiter=limiters.of(model), usual=usual.get(model.shown_name))

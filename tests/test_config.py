@@ -1,13 +1,14 @@
 """Claims about the configuration of a run."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.yaml_file import parse_value
-from evolve.config import build_config, keys, render_config, set_key
+from evolve.config import ModelConfig, build_config, keys, render_config, set_key
 from evolve.errors import InputError
 
 
@@ -103,3 +104,11 @@ def test_dotted_keys_reach_their_section() -> None:
     assert document == {"search": {"kinds": {"cross": 0.5}}, "seed": 4}
     with pytest.raises(InputError, match="not a section"):
         set_key(document, "seed.x", 1)
+
+
+def test_a_scripted_model_may_read_a_file_that_ships() -> None:
+    named, shipped = (ModelConfig(model=f"scripted:{name}") for name in ("mine.yaml", "programs:placement/initial.py"))
+    assert named.script == Path("mine.yaml").resolve()
+    assert shipped.script is not None
+    assert shipped.script.is_file()
+    assert ModelConfig(model="qwen").script is None

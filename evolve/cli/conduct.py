@@ -150,7 +150,7 @@ def _closing(session: Session, reason: StopReason) -> int:
 def _who(session: Session) -> str:
     names = ", ".join(one_line(model.shown_name, 60) for model in session.config.models)
     if not names:
-        said = "No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent."
+        said = "No model configured: the built-in offline proposer writes the patches (no network, no cost)."
         language = language_of(session.archive.reader.program_file)
         return said if language is PYTHON else f"{said} Of {language.name} it knows the numbers, and moves them."
     budget = session.config.budget_usd
@@ -233,7 +233,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
             first = archive.held_out_scores.get(0)
             begun = "" if first is None or best.generation == 0 else f", from {held_out_value(first)}"
             suite, change = one_line(held_out.suite, 60), held_out_change(archive)
-            yield "held-out", f"{held_out_text(held_out)}{begun} ({suite}, which no program was chosen by)"
+            yield "held-out", f"{held_out_text(held_out)}{begun} ({suite}, never used for selection)"
             if change is not None:
                 yield "", change
         yield "fresh", fresh_text(archive.fresh_check(best.generation))
@@ -257,9 +257,12 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
 
 def _accounted(archive: RunReader) -> str:
     """What came of every proposal: `40: 27 programs, 13 duplicates`."""
-    outcomes = Counter(status.value for generation, status in archive.statuses.items() if generation > 0)
-    names = {"evaluated": "programs", "duplicate": "duplicates", "refused": "refused", "failed": "without an answer"}
-    said = [f"{count} {names.get(status, 'unfinished')}" for status, count in outcomes.most_common()]
+    names = {"evaluated": "program", "duplicate": "duplicate", "refused": "refused", "failed": "without an answer"}
+    outcomes = Counter(
+        names.get(status.value, "unfinished") for generation, status in archive.statuses.items() if generation > 0
+    )
+    nouns = ("program", "duplicate")
+    said = [counted(count, name) if name in nouns else f"{count} {name}" for name, count in outcomes.most_common()]
     return f"{outcomes.total()}: {', '.join(said)}" if said else "none"
 
 
@@ -338,6 +341,8 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
             doctor = command("doctor", "--task", session.config.task)
             steps.insert(0, (doctor, "what is wrong with the initial program"))
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]
+    if sum(status in ("refused", "failed") for status in archive.statuses.values()) > _proposals(session) / 2:
+        steps.append((command("list", run, "--failed"), "what failed, and how"))
     if archive.meta.reports:
         steps.append((command("insights", run), "the newest insights report"))
     file, task = _free_file(archive), session.config.task

@@ -20,13 +20,16 @@ def run(arguments: argparse.Namespace) -> int:
     config = _models(arguments)
     output.show_warnings()
     if arguments.task is None:
-        checks = machine.examine()
+        with output.waiting("testing this machine"):
+            checks = machine.examine()
         said = "Everything that evolve needs works here.", "Something that evolve needs does not work here."
     else:
-        checks = examine_task(arguments.task)
+        with output.waiting("scoring the initial program and small changes of it"):
+            checks = examine_task(arguments.task)
         said = "The task is sound.", "The task is not sound yet."
     if config is not None:
-        checks += check_models(config)
+        with output.waiting("asking the models"):
+            checks += check_models(config)
     well = machine.healthy(checks)
     if arguments.json:
         output.print_json({"ok": well, "checks": [check.to_json() for check in checks]})

@@ -2,6 +2,7 @@
 
 import argparse
 import shutil
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -95,5 +96,4 @@ def _change(view: GenerationView) -> str:
 def _line(text: str) -> str:
     """A text on one line of the terminal, without the signs of Markdown."""
     line = one_line(text.replace("**", "").replace("`", ""), 1000)
-    wide = shutil.get_terminal_size((_WIDE, 0)).columns - 2
-    return line if len(line) <= wide else f"{line[: wide - 1]}…"
+    return textwrap.shorten(line, shutil.get_terminal_size((_WIDE, 0)).columns - 2, placeholder=" …")

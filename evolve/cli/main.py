@@ -68,7 +68,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     called = next((word for word in words if not word.startswith("-")), None)
     parser = _Parser(
         prog="evolve",
-        description="LLM-driven algorithm discovery whose scores can be believed.",
+        description="LLM-driven algorithm discovery with scores you can trust.",
         formatter_class=argparse.RawDescriptionHelpFormatter,  # a command must not be broken into two lines
         epilog=f"begin here:\n  {command('run', meaning='needs no key')}\n"
         f"  {command('run', '--help', meaning='what a command takes')}",

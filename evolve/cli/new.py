@@ -55,5 +55,5 @@ def _take_over(arguments: argparse.Namespace) -> int:
     output.say()
     output.say(command("score", folder / made.initial, "--task", folder, meaning="does the evaluator run here?"))
     output.say(command("doctor", "--task", folder, meaning="is the task sound?"))
-    output.say(command("run", folder / "run.yaml", meaning="improve it; its models are yours to confirm in that file"))
+    output.say(command("run", folder / "run.yaml", meaning="improve it; first uncomment the models you want there"))
     return 0

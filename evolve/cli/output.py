@@ -35,6 +35,16 @@ def say(text: str = "", tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None
     _write_line(sys.stdout, text, tone, whole=whole)
 
 
+def agreed(question: str) -> bool:
+    """Whether the person at the terminal answers yes; no answer at all (Ctrl-D) is a no."""
+    try:
+        answer = input(f"{question} [y/N] ")
+    except EOFError:
+        say()
+        return False
+    return answer.strip().lower() in ("y", "yes")
+
+
 def complain(message: str) -> None:
     """One line on stderr, `evolve: <message>`, red on a terminal."""
     _write_line(sys.stderr, f"evolve: {message}", Tone.BAD, whole=True)

@@ -61,10 +61,10 @@ def ask_trust(things: Sequence[str]) -> bool:
     output.say("This run was not begun by you on this machine (or was changed since). It would use:")
     for thing in things:
         output.say(f"  {thing}")
-    return input("Go on with all of that? [y/N] ").strip().lower() in ("y", "yes")
+    return output.agreed("Go on with all of that?")
 
 
 def _ask(changed: str) -> bool:
     """Whether the person wants the elites scored again."""
     output.say(f"Since this run stopped, {changed}.")
-    return input("Score the initial program and the elites again, and go on? [y/N] ").strip().lower() in ("y", "yes")
+    return output.agreed("Score the initial program and the elites again, and go on?")

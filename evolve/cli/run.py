@@ -86,7 +86,7 @@ def _agreed(config: Config, *, yes: bool) -> bool:
     free = found.at_most_usd == 0
     if yes or free or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
-    return input("Go on? [y/N] ").strip().lower() in ("y", "yes")
+    return output.agreed("Go on?")
 
 
 @contextmanager

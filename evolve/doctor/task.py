@@ -25,6 +25,7 @@ from evolve.opening import initial_source
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import Request, ScoredProgram
 from evolve.review.scores import named_value, sentence
+from evolve.review.texts import counted
 
 _VARIANTS: Final = 12
 _MOST_VARIANTS: Final = 40
@@ -71,8 +72,8 @@ def examine_task(name: str) -> list[Check]:
         source = initial_source(Config(), task)
         suite = task.suite()
         called = f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
-        counted = [f"suite {one.name} with {len(one.instances)} instances" for one in suites]
-        checks = [Check("files", Finding.OK, ", ".join((task.name, called, *counted))), *_said(task, suite)]
+        sizes = [f"suite {one.name} with {counted(len(one.instances), 'instance')}" for one in suites]
+        checks = [Check("files", Finding.OK, ", ".join((task.name, called, *sizes))), *_said(task, suite)]
         with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
             evaluation = evaluator.examine(source, evaluator.evaluate(source))
             checks.append(_initial(task, evaluation))

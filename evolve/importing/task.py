@@ -18,6 +18,7 @@ from evolve.importing.settings import TheirSettings
 from evolve.invocation import anywhere
 from evolve.language import language_of
 from evolve.program import check_program, marked_regions
+from evolve.review.texts import counted
 
 _THEIRS: Final = "theirs/"
 
@@ -91,7 +92,14 @@ def _put_together(
     files |= own | {_THEIRS + name: content for name, content in theirs.items()}
     modules = {_module(name) for name in own}
     at_once, later = scripts.absent(theirs, [evaluator.name, initial.name], modules)
+    taken_over = [
+        *(["the system message (prompt.md)"] if taken.prompt is not None else []),
+        *([f"{taken.wall_s:g} s for one evaluation (task.yaml)"] if taken.wall_s is not None else []),
+        *([", ".join(f"{key} {value}" for key, value in taken.run.items()) + " (run.yaml)"] if taken.run else []),
+        *([f"{counted(len(taken.models), 'model')} (comments in run.yaml)"] if taken.models else []),
+    ]
     notes = [
+        *([f"taken over: {'; '.join(taken_over)}"] if taken_over else []),
         *found.notes,
         *taken.notes,
         *left_out,
@@ -160,9 +168,9 @@ def _run_yaml(system: str, folder: Path, origin: str, taken: TheirSettings) -> s
         f"task: {json.dumps(str(folder.resolve()))}    # change it when the folder is moved, or give --task FOLDER",
         *(f"{key}: {json.dumps(value)}" for key, value in taken.run.items()),
     ]
-    note = "Its models. Take away the # of those that you want, and give each its prices for a budget in USD."
+    note = "Its models. Uncomment the models that you want, and give each its prices for a budget in USD."
     if not taken.models:
-        note = "No model is named: the offline proposer writes the patches."
+        note = "No model configured: the offline proposer writes the patches."
     lines += ["", f"# {note}", "# models:", *([] if taken.models else ["#   - model: gpt-5-mini"])]
     for model in taken.models:
         entry = [f"{key}: {json.dumps(value)}" for key, value in model.items()]

@@ -43,7 +43,8 @@ def evolve_json(evolve: Callable[..., str]) -> Callable[..., Any]:
 
 @pytest.fixture
 def on_terminal() -> Callable[..., str]:
-    """Runs a command in a terminal `width` columns wide and returns the bytes that the terminal got, as text."""
+    """Runs a command in a terminal `width` columns wide, types `typed`, expects the exit code `code`, and returns the
+    bytes that the terminal got, as text."""
     return partial(screen, width=100)
 
 

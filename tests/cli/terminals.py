@@ -13,8 +13,8 @@ from pathlib import Path
 from tests.loop.climbing import ROOT, forked
 
 
-def screen(*words: str, width: int, **environment: str) -> str:
-    """What a terminal `width` columns wide gets from a command, which must succeed."""
+def screen(*words: str, width: int, typed: bytes = b"", code: int = 0, **environment: str) -> str:
+    """What a terminal `width` columns wide gets from a command that must end with `code`; `typed` is on its keyboard."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
@@ -22,6 +22,7 @@ def screen(*words: str, width: int, **environment: str) -> str:
     received: list[bytes] = []
     reader = threading.Thread(target=_read_all, args=(master, received))
     reader.start()
+    os.write(master, typed)
     try:
         ran = forked(Path.cwd(), words, kept, partial(_move_to, os.ttyname(slave)))
     finally:
@@ -29,7 +30,7 @@ def screen(*words: str, width: int, **environment: str) -> str:
         reader.join()
         os.close(master)
     text = b"".join(received).decode("utf-8").replace("\r\n", "\n")
-    assert ran.returncode == 0, text
+    assert ran.returncode == code, text
     return text
 
 
@@ -39,6 +40,7 @@ def _move_to(terminal: str) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(opened, descriptor)
     os.close(opened)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", buffering=1, closefd=False) for number in (1, 2))  # noqa: SIM115
 
 

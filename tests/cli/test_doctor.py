@@ -66,3 +66,18 @@ def test_what_fails_and_is_not_needed_is_a_warning_and_the_last_sentence_counts_
     said = evolve("doctor").splitlines()
     assert said[-1] == "Usable, with 2 warnings: bubblewrap, scripts: bubblewrap."
     assert any("No permissions to create a new namespace" in line for line in said)
+
+
+def test_what_is_tried_is_said_on_a_terminal_meanwhile(on_terminal):
+    screen = on_terminal("doctor", "--task", CURVE, code=1)
+    assert screen.startswith("scoring the initial program and small changes of it ...\r")
+    assert "it moves: 11 different ones" in screen
+
+
+def test_a_script_of_another_name_is_asked_to_be_named(tmp_path, evolve):
+    program = tmp_path / "initial.sh"
+    program.write_text("A=1\n")
+    (tmp_path / "evaluate.sh").write_text("")
+    assert "with `script: FILE` for a script of another name" in evolve("score", program, "--task", tmp_path, code=2)
+    (tmp_path / "task.yaml").write_text("description: none\n")
+    assert "`script: FILE` names another one" in evolve("score", program, "--task", tmp_path, code=2)

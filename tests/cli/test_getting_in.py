@@ -51,6 +51,15 @@ def test_nothing_is_guessed_where_nothing_is_similar(refused):
     assert "did you mean" not in refused("xyzzy")
 
 
+def test_end_of_input_at_a_question_is_a_no(on_terminal):
+    with OpenAIServer([]) as server:
+        said = on_terminal("run", "--model", "m", "--base-url", server.url, "--name", "r", typed=b"\x04", code=130)
+    assert "Go on? [y/N]" in said
+    assert "Traceback" not in said
+    assert server.requests == []
+    assert not Path("runs/r").exists()
+
+
 @pytest.mark.parametrize("command", ["run", "resume", "list"])
 def test_an_unknown_option_names_the_help_of_the_command_that_was_used(refused, command):
     said = refused(command, "RUN", "--nosuch")
@@ -80,6 +89,16 @@ def test_a_model_at_a_server_needs_no_file_and_no_key(evolve, monkeypatch):
         before = len(server.requests)
         evolve("resume", "r", "--generations", 3, "--yes")
         assert len(server.requests) > before
+
+
+def test_where_most_patches_are_refused_the_list_of_them_is_offered(evolve):
+    without_place = answer(patch(0.5).replace("# next\n=======", "# no such line\n======="))
+    words = ("--task", CLIMB, "--generations", 3, "--parallel", 1, "--set", "attempts=1", "--name", "r")
+    with OpenAIServer([answer(patch(0.5))], default=without_place) as server:
+        said = evolve("run", *words, "--model", "qwen", "--base-url", server.url)
+    assert "3: 2 refused, 1 program\n" in said
+    assert "evolve list runs/r --failed" in said.partition("Next:")[2]
+    assert "no_match" in evolve("list", "r", "--failed")
 
 
 def test_a_server_gets_the_key_that_is_named(evolve, monkeypatch):

@@ -47,16 +47,10 @@ def test_all_that_means_something_is_taken_over_and_the_rest_is_told(tmp_path, m
     assert "mine: a task made of initial_program.py, evaluator.py, config.yaml" in told
     for key in ("checkpoint_interval", "llm.top_p", "prompt.num_top_programs", "database.population_size"):
         assert key in told
-    taken = (
-        "timeout",
-        "cascade_thresholds",
-        "primary_model",
-        "system_message",
-        "max_iterations",
-        "random_seed",
-        "patience",
-    )
-    assert not any(key in told for key in taken)
+    kept = "the system message (prompt.md); 60 s for one evaluation (task.yaml); generations 12, seed 7, patience 9, "
+    assert f"  taken over: {kept}workers 4 (run.yaml); 2 models (comments in run.yaml)\n" in told
+    for key in ("timeout", "cascade_thresholds", "primary_model", "system_message", "max_iterations", "random_seed"):
+        assert key not in told
     assert (
         Path("mine/prompt.md").read_text() == "You choose weights of points.\nTheir mean should be near the target.\n"
     )

@@ -120,8 +120,8 @@ export function textBlock(text, kind) {
   return h("pre", { class: kind ? `text ${kind}` : "text" }, linesOf(text).join("\n"));
 }
 
-// At most `most` characters of a text, on one line.
+// At most `most` characters of a text, on one line, cut between words.
 export function brief(text, most = 240) {
   const line = String(text ?? "").replace(/\s+/g, " ").trim();
-  return line.length > most ? line.slice(0, most) + " …" : line;
+  return line.length > most ? line.slice(0, most).replace(/(?<=\S)\s+\S*$/, "") + " …" : line;
 }

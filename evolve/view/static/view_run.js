@@ -121,7 +121,7 @@ function learnt(run) {
   const newest = run.meta[run.meta.length - 1];
   if (!newest) return section("Insights report", null, missing(run, 300));
   // Tables are for the view of the document.
-  const insights = newest.insights.filter((insight) => !/\|\s*-{3}/.test(insight.text || "")).slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
+  const insights = newest.insights.filter((insight) => !/\|\s*-{3}/.test(insight.text || "")).slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title))));
   return section("Insights report", `after ${newest.after} programs`, missing(run, 300), h("ul", { class: "insights" }, insights),
     h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")} with their outcomes`)));
 }
