@@ -112,6 +112,7 @@ class Loop:
                 self._listener.tick(self._progress())
             for one in ended or ():
                 self._take(one)
+                self._begin_report()
 
     def _begin_what_may(self) -> None:
         """Begin as many generations as may be in flight, those that were cut off first, and a report that is due."""
@@ -120,13 +121,13 @@ class Loop:
         while cut_off and admission.takes_up(cut_off[0]):
             begun = cut_off.popleft()
             self._begin(generation(self._run, begun.generation, begun), number=begun.generation)
-        if admission.summarises():
-            self._summarise()
+        self._begin_report()
         at_once = 0  # those that ended as they began: others have their turn in between
         while at_once < _MOST_AT_ONCE and admission.begins(number := self._archive.reader.next_generation):
             under_way = len(self._under_way.flows)
             self._begin(generation(self._run, number), number=number)
             at_once += len(self._under_way.flows) == under_way
+            self._begin_report()
 
     def _confirm(self) -> None:
         """Begin to confirm the program that leads, one at a time; record what came of it as soon as that may count."""
@@ -136,6 +137,11 @@ class Loop:
         leading, under_way = self._archive.reader.would_lead, self._under_way.count(JobKind.CONFIRM)
         if leading is not None and not under_way and self._confirmed is None and self._admission.confirms(leading):
             self._begin(confirming(self._run))
+
+    def _begin_report(self) -> None:
+        """Begin an insights report at the very event that makes it due, however many events come at once."""
+        if self._admission.summarises():
+            self._summarise()
 
     def _summarise(self, *, closing: bool = False) -> None:
         self._begin(summarising(self._run.summaries, tell=self.tell, hurried=self._hurried, closing=closing))
