@@ -153,7 +153,7 @@ class Summaries:
                 raise ValueError(f"{key}: there is no model to ask")
             with self._calls.asking(key) as observe:
                 answer = llm.complete([Message(role="user", content=prompt)], key=key, observe=observe)
-            self._executor.post(lambda: archive.meta_answered(key, prompt, answer))
+            self._executor.post(partial(archive.meta_answered, key, prompt, answer), keep=True)
             return answer
 
         return ask

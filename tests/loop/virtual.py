@@ -40,8 +40,8 @@ class VirtualExecutor:
             ended.append(Ended(job=job, took_s=seconds, returned=outcome.returned, raised=outcome.raised))
         return ended
 
-    def post(self, action: Callable[[], _T]) -> _T:
+    def post(self, action: Callable[[], _T], *, keep: bool = False) -> _T:
         return action()
 
-    def close(self) -> None:
-        pass
+    def close(self) -> Sequence[Ended]:
+        return []
