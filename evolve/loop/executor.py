@@ -88,13 +88,15 @@ class Executor(Protocol):
         for that long."""
         ...
 
-    def post(self, action: Callable[[], _T]) -> _T:
+    def post(self, action: Callable[[], _T], *, keep: bool = False) -> _T:
         """Have the owner's thread do `action`, and return what came of it. For the threads that do the jobs. Raises
-        CallFailed (`cancelled`) once the executor is closed."""
+        CallFailed (`cancelled`) once the executor is closed. `keep`: it writes down what was paid for, so `close`
+        returns it if nobody did it."""
         ...
 
-    def close(self) -> None:
-        """End: nothing that was posted is done any more, and no job begins."""
+    def close(self) -> Sequence[Ended | Callable[[], object]]:
+        """End: nothing that was posted is done any more, and no job begins. Returns the jobs that ended and were not
+        returned before, and the actions to be kept."""
         ...
 
 
@@ -102,6 +104,7 @@ class Executor(Protocol):
 class _Posted:
     action: Callable[[], Any]
     outcome: Future[Any]
+    keep: bool
 
 
 class ThreadExecutor:
@@ -113,6 +116,7 @@ class ThreadExecutor:
         self._asking = ThreadPoolExecutor(asking, thread_name_prefix="ask")
         self._evaluating = ThreadPoolExecutor(evaluating, thread_name_prefix="evaluate")
         self._arrived: SimpleQueue[Ended | _Posted] = SimpleQueue()
+        self._taken: list[Ended | _Posted] = []  # out of the queue, in order; they stay if an action raises
         self._lock = threading.Lock()
         self._unsettled: set[Future[Any]] = set()  # of what was posted and has no outcome yet
         self._closed = False
@@ -129,19 +133,24 @@ class ThreadExecutor:
     def next_ended(self, timeout_s: float) -> Sequence[Ended] | None:
         """See Executor.next_ended."""
         try:
-            arrived = [self._arrived.get(timeout=timeout_s)]
+            self._taken.append(self._arrived.get(timeout=timeout_s))
         except Empty:
             return None
-        while not self._arrived.empty():  # nobody else takes anything out
-            arrived.append(self._arrived.get_nowait())
-        for one in arrived:
-            if isinstance(one, _Posted):
-                self._serve(one)
-        return [one for one in arrived if isinstance(one, Ended)]
+        self._take_all()
+        ended = [one for one in self._taken if isinstance(one, Ended)]
+        for posted in [one for one in self._taken if isinstance(one, _Posted)]:
+            self._taken.remove(posted)
+            self._serve(posted)
+        self._taken.clear()
+        return ended
 
-    def post(self, action: Callable[[], _T]) -> _T:
+    def _take_all(self) -> None:
+        while not self._arrived.empty():  # nobody else takes anything out
+            self._taken.append(self._arrived.get_nowait())
+
+    def post(self, action: Callable[[], _T], *, keep: bool = False) -> _T:
         """See Executor.post."""
-        posted = _Posted(action=action, outcome=Future())
+        posted = _Posted(action=action, outcome=Future(), keep=keep)
         with self._lock:
             if self._closed:
                 raise _ending()
@@ -150,16 +159,21 @@ class ThreadExecutor:
         outcome: _T = posted.outcome.result()
         return outcome
 
-    def close(self) -> None:
+    def close(self) -> Sequence[Ended | Callable[[], object]]:
         """See Executor.close."""
         with self._lock:
             self._closed = True
+        self._take_all()
+        left = [
+            one if isinstance(one, Ended) else one.action for one in self._taken if isinstance(one, Ended) or one.keep
+        ]
         self._cancel()
         for outcome in self._unsettled:  # those of a batch that an exception cut short, too
             outcome.set_exception(_ending())
         self._unsettled.clear()
         for pool in (self._asking, self._evaluating):
             pool.shutdown(wait=False, cancel_futures=True)
+        return left
 
     def _serve(self, posted: _Posted) -> None:
         result = posted.action()  # what it raises is the owner's, who closes then

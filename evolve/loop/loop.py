@@ -6,7 +6,7 @@ generation does stands in `evolve.loop.generation`, and in `evolve.loop.admissio
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from evaluator.errors import EvaluationCancelled, TaskError
@@ -59,6 +59,7 @@ class Loop:
         self._run = RunContext.of(services, executor, tell=self.tell, hurried=self._hurried)
         self._admission = admit(self._run, self._under_way)
         self._confirmed: Callable[[], None] | None = None  # records what came of a confirmation
+        self._to_take = deque[Ended]()  # jobs whose generators have not heard of it yet
         self._jobs = 0
         self._answered = self._archive.reader.answered_since_stop  # in this session, or one before it that was cut off
         self._recent: deque[RecentEnd] = deque(maxlen=ALARM_AFTER)
@@ -79,9 +80,10 @@ class Loop:
             self._under_way.cut_off.extend(restore(self._run))
             return self._go()
         finally:
-            self._executor.close()
+            left = [*self._to_take, *self._executor.close()]
             for flow in self._under_way.flows.values():
                 flow.steps.close()
+            self._keep(left)
 
     def ending(self, limit: StopReason, *, interrupted: bool) -> SessionEnd:
         """What the session came to, now that `limit` made it end and its closing checks are over."""
@@ -110,8 +112,19 @@ class Loop:
             if ended is None:
                 self._run.calls.report_troubles()
                 self._listener.tick(self._progress())
-            for one in ended or ():
-                self._take(one)
+            self._to_take.extend(ended or ())
+            while self._to_take:
+                self._take(self._to_take.popleft())
+                self._begin_report()
+
+    def _keep(self, left: Iterable[Ended | Callable[[], object]]) -> None:
+        """Write down the answers that came in the moment in which an exception ended the loop: they are paid for."""
+        for one in left:
+            if not isinstance(one, Ended):
+                one()
+            elif one.job.kind is JobKind.ASK and one.raised is None and one.job.generation is not None:
+                attempt = self._archive.reader.attempts(one.job.generation)[-1].attempt
+                self._archive.answered(one.job.generation, attempt, one.returned)
 
     def _begin_what_may(self) -> None:
         """Begin as many generations as may be in flight, those that were cut off first, and a report that is due."""
@@ -120,13 +133,13 @@ class Loop:
         while cut_off and admission.takes_up(cut_off[0]):
             begun = cut_off.popleft()
             self._begin(generation(self._run, begun.generation, begun), number=begun.generation)
-        if admission.summarises():
-            self._summarise()
+        self._begin_report()
         at_once = 0  # those that ended as they began: others have their turn in between
         while at_once < _MOST_AT_ONCE and admission.begins(number := self._archive.reader.next_generation):
             under_way = len(self._under_way.flows)
             self._begin(generation(self._run, number), number=number)
             at_once += len(self._under_way.flows) == under_way
+            self._begin_report()
 
     def _confirm(self) -> None:
         """Begin to confirm the program that leads, one at a time; record what came of it as soon as that may count."""
@@ -136,6 +149,11 @@ class Loop:
         leading, under_way = self._archive.reader.would_lead, self._under_way.count(JobKind.CONFIRM)
         if leading is not None and not under_way and self._confirmed is None and self._admission.confirms(leading):
             self._begin(confirming(self._run))
+
+    def _begin_report(self) -> None:
+        """Begin an insights report at the very event that makes it due, however many events come at once."""
+        if self._admission.summarises():
+            self._summarise()
 
     def _summarise(self, *, closing: bool = False) -> None:
         self._begin(summarising(self._run.summaries, tell=self.tell, hurried=self._hurried, closing=closing))

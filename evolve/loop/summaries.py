@@ -19,9 +19,10 @@ from evolve.opening import SummaryWriter
 from evolve.progress import Event, Summarised
 from evolve.proposal import Guidance
 
-USUAL_CALLS = 2
-"""Of a round: the summaries, and the insights. With as many proposals as a round is about (`meta_every` 10) that is one
-call in six."""
+MOST_CALLS = 2.5
+"""Calls of a round for each `meta_every` proposals; after one that took more, more proposals come before the next. With
+the default of 10 proposals at most one call in five is for a report. A usual round has two calls: the summaries, and
+the insights."""
 
 
 class Summaries:
@@ -76,12 +77,12 @@ class Summaries:
     def due(self) -> bool:
         """Whether a round should begin: one was cut off; or `meta_every` programs wait for one, and as many have been
         asked for since the last report came into force, so that it had its use; or three times as many wait. After a
-        round that took more than the usual calls the next one comes later in proportion."""
+        round of three calls or more, more programs are waited for (see MOST_CALLS). All of that is on record."""
         reader, every = self._archive.reader, self._every
         meta = reader.meta
         if self._under_way or meta.position is not None:
             return not self._under_way
-        waiting, stretched = len(reader.programs) - meta.begun, every * max(1.0, meta.calls / USUAL_CALLS)
+        waiting, stretched = len(reader.programs) - meta.begun, max(every, every * meta.calls / MOST_CALLS)
         used = reader.next_generation - meta.asked >= stretched
         return waiting >= (stretched if used else 3 * every)
 
@@ -152,7 +153,7 @@ class Summaries:
                 raise ValueError(f"{key}: there is no model to ask")
             with self._calls.asking(key) as observe:
                 answer = llm.complete([Message(role="user", content=prompt)], key=key, observe=observe)
-            self._executor.post(lambda: archive.meta_answered(key, prompt, answer))
+            self._executor.post(partial(archive.meta_answered, key, prompt, answer), keep=True)
             return answer
 
         return ask

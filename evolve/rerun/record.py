@@ -30,6 +30,7 @@ from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
+from evolve.archive.records import EVALUATED_REASONS
 from evolve.completion import Completion, MetaKey, MetaQuestion, MetaStep
 from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced
@@ -112,7 +113,7 @@ class Record(RunReader):
         super().__init__(folder, journal)
         self.sessions: list[RecordedSession] = []
         self.verdicts: dict[int, FirstVerdict] = {}  # by generation, in the order on record
-        self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each
+        self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each answer that made no program
         self.meta_failures: dict[MetaKey, str] = {}  # why a step of a round had no answer, by the key of its request
         self.by_hand: dict[int, int] = {}  # the session after which `evolve tune` asked for a generation
         self._tail: list[tuple[int, str]] = []  # questions for numbers with nothing behind them, and how far each is
@@ -185,7 +186,8 @@ class Record(RunReader):
                 place = entry.offset, entry.length
                 self.verdicts[event.generation] = FirstVerdict(session=len(self.sessions) - 1, place=place)
             case RefusedEvent() as event:
-                self.refusals[event.generation, event.attempt] = event.seq
+                if event.reason not in EVALUATED_REASONS:
+                    self.refusals[event.generation, event.attempt] = event.seq
                 searched = self.generations[event.generation].kind is PatchKind.TUNE
                 once = event.reason == PatchReason.PROMPT_TOO_LONG or searched
                 if event.status is not Status.FAILED and not once:

@@ -1,6 +1,6 @@
 """One session of a rerun: the loop itself, whose jobs end, and which begins anything, when the record says so."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar, cast
@@ -120,6 +120,11 @@ class RecordedExecutor(ThreadExecutor, Admission):
         if self._waiting_for is event:  # the loop had its chance to begin what leads to it
             raise Diverged(tape.unexpected(None))
         self._waiting_for = event
+        return []
+
+    def close(self) -> Sequence[Ended | Callable[[], object]]:
+        """See Executor.close. Nothing is left: the record says which answers came."""
+        super().close()
         return []
 
     def _job(self, generation: int, *kinds: JobKind) -> Job | None:

@@ -53,7 +53,10 @@ def names(journal: list[dict[str, Any]], *wanted: str) -> list[tuple[str, int]]:
 def test_while_a_confirmation_takes_long_the_program_is_a_parent(tmp_path: Path, parallel: int) -> None:
     config = configured(tmp_path, parallel=parallel, generations=6)
     with begun(tmp_path / "runs" / "r", config) as run:
-        run.executor = VirtualExecutor(lambda job: 9.0 if job.kind is JobKind.CONFIRM else 1.0)
+        one_by_one = {number: 1.0 + number / 100 for number in range(7)}
+        run.executor = VirtualExecutor(
+            lambda job: 9.0 if job.kind is JobKind.CONFIRM else one_by_one[job.generation or 0]
+        )
         assert run.go() is StopReason.GENERATIONS
     journal = events(tmp_path)
     (made, *_) = (event for event in journal if event.get("provisional"))

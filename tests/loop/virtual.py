@@ -11,7 +11,8 @@ _T = TypeVar("_T")
 
 
 class VirtualExecutor:
-    """An executor without threads. A job is done when it ends, `takes(job)` virtual seconds after it began."""
+    """An executor without threads. A job is done when it ends, `takes(job)` virtual seconds after it began. Those
+    that end at the same moment come together, as threads may have them come."""
 
     def __init__(self, takes: Callable[[Job], float]) -> None:
         self._takes, self._now, self._numbers = takes, 0.0, itertools.count()
@@ -31,13 +32,16 @@ class VirtualExecutor:
         if not self._begun or self._begun[0][0] > self._now + timeout_s:
             self._now += timeout_s
             return None
-        at, _, seconds, job = heapq.heappop(self._begun)
-        self._now = at
-        ended = done(job, self.now)
-        return [Ended(job=job, took_s=seconds, returned=ended.returned, raised=ended.raised)]
+        self._now = at = self._begun[0][0]
+        ended = []
+        while self._begun and self._begun[0][0] == at:
+            _, _, seconds, job = heapq.heappop(self._begun)
+            outcome = done(job, self.now)
+            ended.append(Ended(job=job, took_s=seconds, returned=outcome.returned, raised=outcome.raised))
+        return ended
 
-    def post(self, action: Callable[[], _T]) -> _T:
+    def post(self, action: Callable[[], _T], *, keep: bool = False) -> _T:
         return action()
 
-    def close(self) -> None:
-        pass
+    def close(self) -> Sequence[Ended]:
+        return []
