@@ -109,9 +109,8 @@ def test_an_independent_slow_judge_agrees_on_real_workloads(suite: str) -> None:
         data = instance.fresh()
         order = rng.sample(range(100), 100)[:100]
         short = {"transactions": [data["transactions"][index] for index in order[:25]]}
-        for _ in range(3):
-            found = rng.sample(range(25), 25)
-            assert judge(short, found) == slow_makespan(short["transactions"], found)
+        found = rng.sample(range(25), 25)
+        assert judge(short, found) == slow_makespan(short["transactions"], found)
         assert judge(data, order) >= lower_bound(data)
 
 
