@@ -253,7 +253,7 @@ def test_refs_that_are_not_ours_stay_byte_for_byte_when_ours_are_packed(make_run
     foreign = f"{'1' * 40} refs/heads/caf\xe9\n".encode("latin-1")
     packed.write_bytes(packed.read_bytes() + foreign)
     with Archive.open(path) as archive:
-        evolve_on(archive, LONG, prompts=False)
+        evolve_on(archive, PACKED_ONCE, prompts=False)
     assert foreign in packed.read_bytes()
     packed.write_bytes(packed.read_bytes().replace(foreign, b""))
     assert git(path, "cat-file", "-t", "mine") == "tag\n"
