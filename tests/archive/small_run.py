@@ -1,17 +1,30 @@
 """A small deterministic run, written through the archive's own interface as the loop would write it."""
 
+import contextlib
 import hashlib
+import itertools
+import os
+import resource
+import signal
 import subprocess
+import threading
+from collections.abc import Callable
 from fractions import Fraction
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evolve.archive import objects
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
+from evolve.errors import MachineError
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
 from tests.builders import make_evaluation, make_made, make_question
+from tests.loop.climbing import FORKS
 
 IDENTITY = {"task": "placement", "suite": "adrs", "seed": 0}
 
@@ -141,6 +154,82 @@ def _finish(archive: Archive, generation: int, attempt: int, text: str | None, p
             patch_text=text,
             attempt=attempt,
         )
+
+
+def in_fork(target: Callable[..., None], *arguments: Any) -> tuple[int, list[Any]]:
+    """Call a function of this module in a process of its own: its exit code, and what it sent by its last argument."""
+    received, sending = FORKS.Pipe(duplex=False)
+    process = FORKS.Process(target=target, args=(*arguments, sending))
+    process.start()
+    sending.close()
+    said = []
+    with contextlib.suppress(EOFError):  # it has ended
+        while True:
+            said.append(received.recv())
+    process.join()
+    assert process.exitcode is not None
+    return process.exitcode, said
+
+
+def write_to_the_end(path: Path, generations: int, _: Connection) -> None:
+    """Begin that run, or go on with it."""
+    with _begun_or_resumed(path) as archive:
+        evolve_on(archive, generations, prompts=True)
+
+
+def write_until_the_disk_is_full(path: Path, generations: int, room: int, sending: Connection) -> None:
+    """Go on with a run whose journal may grow by that much, and send what is said."""
+    archive = Archive.open(path)
+    limit = (path / "journal.jsonl").stat().st_size + room
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        evolve_on(archive, generations, prompts=True)
+    except MachineError as error:
+        sending.send(str(error))
+        seen = archive.reader.fingerprint()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        archive.close()
+        with RunReader.open(path) as again:
+            assert again.fingerprint() == seen
+
+
+def write_until_killed(path: Path, generations: int, seconds: float, _: Connection) -> None:
+    """Begin or go on, and be killed after so long."""
+    with _begun_or_resumed(path) as archive:
+        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        evolve_on(archive, generations, prompts=True)
+
+
+def write_with_packs_until_killed(path: Path, generations: int, calls: int | None, _: Connection) -> None:
+    """Begin or go on, packing at every dozen objects, and be killed after so many calls to the disk."""
+    objects.PACKED_AT = 12
+    objects.Objects.tidy.__defaults__ = (12,)
+    with _begun_or_resumed(path) as archive:
+        if calls is not None:
+            _die_after(calls)
+        evolve_on(archive, generations, prompts=True)
+
+
+def _begun_or_resumed(path: Path) -> Archive:
+    if path.exists():
+        return Archive.open(path)
+    return Archive.create(path, config_text="seed: 0\n", identity=IDENTITY)
+
+
+def _die_after(calls: int) -> None:
+    left = itertools.count(calls - 1, -1)
+
+    def wrapping(call: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **keys: Any) -> Any:
+            returned = call(*arguments, **keys)
+            if next(left) == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return returned
+
+        return wrapped
+
+    for name in ("open", "write", "fsync", "rename", "unlink"):
+        setattr(os, name, wrapping(getattr(os, name)))
 
 
 def git(folder: Path, *arguments: str) -> str:

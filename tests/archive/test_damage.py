@@ -3,8 +3,6 @@
 import itertools
 import os
 import resource
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +11,17 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError, MachineError
-from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record, unpack
+from tests.archive.small_run import (
+    IDENTITY,
+    answer,
+    ask,
+    evolve_on,
+    git,
+    in_fork,
+    record,
+    unpack,
+    write_until_the_disk_is_full,
+)
 from tests.journals import rewrite
 
 
@@ -117,42 +125,15 @@ def test_where_nothing_can_be_written_the_machine_is_at_fault_and_nothing_is_lef
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"], "no runs/ either"
 
 
-_FULL_DISK = """
-import pathlib, resource, sys
-sys.path.insert(0, sys.argv[2])
-from tests.archive.small_run import IDENTITY, evolve_on
-from evolve.archive.archive import Archive
-from evolve.archive.reader import RunReader
-from evolve.errors import MachineError
-path = pathlib.Path(sys.argv[1])
-archive = Archive.open(path)
-limit = (path / "journal.jsonl").stat().st_size + int(sys.argv[3])
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-try:
-    evolve_on(archive, 8, prompts=True)
-except MachineError as error:
-    print(error)
-    seen = archive.reader.fingerprint()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    archive.close()
-    with RunReader.open(path) as again:
-        assert again.fingerprint() == seen
-"""
-
-
 @pytest.mark.parametrize("room", [0, 100, 2500])
 def test_a_disk_that_fills_up_leaves_a_run_that_goes_on_when_there_is_room(make_run, room: int) -> None:
     """The kernel's limit on a file's size stands in for a full disk: the write fails after a part of it."""
     with RunReader.open(make_run("whole", generations=8)) as archive:
         whole = archive.fingerprint()
     run = make_run(generations=4)
-    done = subprocess.run(
-        [sys.executable, "-c", _FULL_DISK, str(run), str(Path(__file__).parents[2]), str(room)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert f"{run / 'journal.jsonl'}: cannot be written (File too large); " in done.stdout
+    code, (said,) = in_fork(write_until_the_disk_is_full, run, 8, room)
+    assert code == 0
+    assert f"{run / 'journal.jsonl'}: cannot be written (File too large); " in said
     assert (run / "journal.jsonl").read_bytes().endswith(b"}\n")
     with Archive.open(run) as archive:
         evolve_on(archive, 8, prompts=True)

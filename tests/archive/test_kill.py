@@ -5,9 +5,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError
-from tests.archive.small_run import evolve_on, git, unpack
+from tests.archive.small_run import evolve_on, git, in_fork, unpack, write_to_the_end, write_until_killed
 from tests.journals import rewrite
 
 
@@ -116,29 +113,11 @@ def test_killed_at_any_moment_for_real(make_run, tmp_path: Path) -> None:
     with RunReader.open(make_run(generations=25)) as archive:
         whole = archive.fingerprint()
     path = tmp_path / "killed"
-    script = (
-        "import sys, pathlib\nsys.path.insert(0, sys.argv[2])\n"
-        "from tests.archive.small_run import evolve_on, IDENTITY\n"
-        "from evolve.archive.archive import Archive\npath = pathlib.Path(sys.argv[1])\n"
-        "archive = Archive.open(path) if path.exists() else "
-        "Archive.create(path, config_text='seed: 0\\n', identity=IDENTITY)\n"
-        "print('begun', flush=True)\nevolve_on(archive, 25, prompts=True)\n"
-    )
     chance = random.Random(1)
-    kills = 0
-    for _ in range(30):
-        process = subprocess.Popen(
-            [sys.executable, "-c", script, str(path), str(Path(__file__).parents[2])], stdout=subprocess.PIPE
-        )
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"begun\n"
-        if kills < 3:
-            time.sleep(chance.uniform(0.0, 0.02))
-            process.send_signal(signal.SIGKILL)
-            kills += 1
-        process.communicate()
-        if process.returncode == 0:
-            break
+    for _ in range(3):
+        code, _ = in_fork(write_until_killed, path, 25, chance.uniform(0.0, 0.02))
+        assert code == -signal.SIGKILL
+    assert in_fork(write_to_the_end, path, 25) == (0, [])
     with RunReader.open(path) as archive:
         assert archive.fingerprint() == whole
         assert archive.finished == "generations"

@@ -5,7 +5,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -17,7 +16,17 @@ from hypothesis import strategies as st
 from evolve.archive.archive import Archive
 from evolve.archive.objects import Objects, create_repository
 from evolve.archive.reader import RunReader
-from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record, unpack
+from tests.archive.small_run import (
+    IDENTITY,
+    answer,
+    ask,
+    evolve_on,
+    git,
+    in_fork,
+    record,
+    unpack,
+    write_with_packs_until_killed,
+)
 from tests.examples import part_of_the_examples
 
 LONG = 150
@@ -244,7 +253,7 @@ def test_refs_that_are_not_ours_stay_byte_for_byte_when_ours_are_packed(make_run
     foreign = f"{'1' * 40} refs/heads/caf\xe9\n".encode("latin-1")
     packed.write_bytes(packed.read_bytes() + foreign)
     with Archive.open(path) as archive:
-        evolve_on(archive, LONG, prompts=False)
+        evolve_on(archive, PACKED_ONCE, prompts=False)
     assert foreign in packed.read_bytes()
     packed.write_bytes(packed.read_bytes().replace(foreign, b""))
     assert git(path, "cat-file", "-t", "mine") == "tag\n"
@@ -256,38 +265,6 @@ def test_refs_that_are_not_ours_stay_byte_for_byte_when_ours_are_packed(make_run
 
 # -- killed ------------------------------------------------------------------------------------------------------------
 
-_WRITER = """
-import pathlib, sys
-sys.path.insert(0, sys.argv[2])
-from tests.archive.small_run import IDENTITY, evolve_on
-from evolve.archive import objects
-from evolve.archive.archive import Archive
-from evolve.archive.reader import RunReader
-objects.PACKED_AT = 12
-objects.Objects.tidy.__defaults__ = (12,)
-path = pathlib.Path(sys.argv[1])
-if path.exists():
-    archive = Archive.open(path)
-else:
-    archive = Archive.create(path, config_text="seed: 0\\n", identity=IDENTITY)
-if len(sys.argv) > 3:
-    import os
-    left = int(sys.argv[3])
-    def die_after(call):
-        def wrapped(*arguments, **keys):
-            global left
-            found = call(*arguments, **keys)
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), 9)
-            return found
-        return wrapped
-    for name in ("open", "write", "fsync", "rename", "unlink"):
-        setattr(os, name, die_after(getattr(os, name)))
-evolve_on(archive, 40, prompts=True)
-archive.close()
-"""
-
 
 @pytest.mark.parametrize("most", [4, pytest.param(25, marks=pytest.mark.nightly)])
 def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: Path, most: int) -> None:
@@ -295,11 +272,10 @@ def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: 
     with RunReader.open(make_run(generations=40)) as archive:
         whole = archive.fingerprint()
     path, chance, kills = tmp_path / "killed", random.Random(3), 0
-    words = [sys.executable, "-c", _WRITER, str(path), str(Path(__file__).parents[2])]
     while kills < most:
-        done = subprocess.run([*words, str(chance.randrange(5, 160))], capture_output=True, text=True, check=False)
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        if done.returncode == 0:
+        code, _ = in_fork(write_with_packs_until_killed, path, 40, chance.randrange(5, 160))
+        assert code in (0, -signal.SIGKILL)
+        if code == 0:
             break
         kills += 1
         if kills % 3 == 0:
@@ -307,7 +283,7 @@ def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: 
                 assert all(archive.source(program) for program in archive.programs)
             git(path, "fsck", "--full")
     assert kills > most // 2
-    subprocess.run(words, check=True)
+    assert in_fork(write_with_packs_until_killed, path, 40, None) == (0, [])
     with RunReader.open(path) as archive:
         assert archive.fingerprint() == whole
     git(path, "fsck", "--strict", "--full")

@@ -35,10 +35,10 @@ WAITS = (
     "    return items.index(min(items) if heard[0] else max(items))\n"
 )
 WAKES = (
-    _FUTEX + "def smallest(items):\n"
-    "    end = time.process_time() + 0.3\n    woken = 0\n"
-    "    while time.process_time() < end and woken <= 0:\n"
-    "        woken = libc.syscall(202, ctypes.c_void_p(place), 1, 64, None, None, 0)\n"
+    _FUTEX + "import threading\npause = threading.Event()\ndef smallest(items):\n"
+    "    for _ in range(20):\n"
+    "        if libc.syscall(202, ctypes.c_void_p(place), 1, 64, None, None, 0) > 0:\n            break\n"
+    "        pause.wait(0.005)\n"
     "    return items.index(min(items))\n"
 )
 

@@ -149,8 +149,9 @@ def children(pid: int) -> set[int]:
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_who_is_killed_from_outside_is_tried_again(smallest: Task, suite: Suite, times: int) -> None:
+    shorter = SPINS.replace("0.35", "0.1")
     with SandboxedEvaluator(smallest, suite, workers=2, confined=confinement("standard")) as evaluator:
-        evaluation = killed_while(SPINS, evaluator, times)
+        evaluation = killed_while(shorter, evaluator, times)
     assert evaluation.outcome is Outcome.OK, evaluation.detail
 
 

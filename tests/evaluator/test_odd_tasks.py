@@ -1,9 +1,9 @@
 """Odd tasks: each works, or gets its sentence."""
 
+import contextlib
 import json
-import subprocess
-import sys
-import time
+import os
+import signal
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -15,12 +15,12 @@ from evaluator.errors import SandboxError, TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
+from tests.loop.climbing import evolve, in_fork, wait_until
 
 INITIAL = "# EVOLVE-BLOCK-START\ndef answer(x):\n    return x\n# EVOLVE-BLOCK-END\n"
 HEAD = "from evaluator import Infeasible, InvalidAnswer\n"
 ECHO = "INSTANCES = [1, 2, 3]\ndef judge(instance, answer):\n    return answer\n"
 
-Started = Callable[..., subprocess.Popen[Any]]
 Make = Callable[..., Path]
 
 
@@ -285,54 +285,39 @@ def test_instances_of_any_kind_are_the_arguments_of_the_program(make: Make) -> N
     assert scored(make(listed, name="other"), source).value == pytest.approx(7 / 3)
 
 
-def evolve(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "evolve", *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False
-    )
-
-
 def test_what_a_judge_prints_is_not_in_the_answer_of_a_command(make: Make, tmp_path: Path) -> None:
     folder = make("print('loading')\n" + ECHO.replace("    return", "    print('judging', answer)\n    return"))
-    ran = evolve("score", folder / "initial.py", "--task", folder, "--json", cwd=tmp_path)
+    ran = evolve(tmp_path, "score", str(folder / "initial.py"), "--task", str(folder), "--json")
     (row,) = json.loads(ran.stdout)
     assert (row["metric"], row["value"], row["direction"]) == ("score", 2.0, "maximise")
     assert "judging 3" in ran.stderr
 
 
-def test_ctrl_c_ends_a_judge_that_hangs(make: Make, tmp_path: Path, started: Started) -> None:
+def test_ctrl_c_ends_a_judge_that_hangs(make: Make, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     hang = f"    open({str(begun)!r}, 'w').close()\n    while True: pass\n"
     folder = make(ECHO.replace("    return answer\n", hang))
-    for command in (["score", folder / "initial.py"], ["run", "--generations", "3"]):
-        process = started(
-            [sys.executable, "-m", "evolve", *map(str, command), "--task", str(folder)],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        while not begun.exists():
-            assert process.poll() is None
-            time.sleep(0.01)
+    for command in (["score", str(folder / "initial.py")], ["run", "--generations", "3"]):
+        process = in_fork(tmp_path, *command, "--task", str(folder))
+        wait_until(begun.exists, process)
         begun.unlink()
-        process.send_signal(2)
-        time.sleep(0.3)
-        process.send_signal(2)
-        process.communicate(timeout=20)
-        assert process.returncode == 130
+        os.kill(process.pid, signal.SIGINT)
+        process.join(0.3)
+        with contextlib.suppress(ProcessLookupError):  # one may have been enough
+            os.kill(process.pid, signal.SIGINT)
+        process.join(20)
+        assert process.exitcode == 130
 
 
 def test_a_run_whose_judge_was_mended_goes_on(make: Make, tmp_path: Path) -> None:
     initial = INITIAL.replace("def answer", "STEP = 1.5\n\n\ndef answer").replace("return x", "return x * STEP")
     folder = make(ECHO, "objective: {metric: cost, direction: minimise, unit: s}\n", initial)
-    ran = evolve("run", "--task", folder, "--generations", 6, "--name", "r", "--parallel", 1, cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    shown: dict[str, Any] = json.loads(evolve("show", "r", "best", "--json", cwd=tmp_path).stdout)
+    evolve(tmp_path, "run", "--task", str(folder), "--generations", "6", "--name", "r", "--parallel", "1")
+    shown: dict[str, Any] = json.loads(evolve(tmp_path, "show", "r", "best", "--json").stdout)
     assert shown["value"] == -shown["combined_score"] < 3.0
     assert shown["metric"] == "cost"
     (folder / "judge.py").write_text(HEAD + ECHO.replace("return answer", "return 1 / 0"))
-    broken = evolve("resume", "r", "--generations", 7, "--rescore", cwd=tmp_path)
-    assert (broken.returncode, "ZeroDivisionError" in broken.stderr) == (2, True)
+    broken = evolve(tmp_path, "resume", "r", "--generations", "7", "--rescore", code=2)
+    assert "ZeroDivisionError" in broken.stderr
     (folder / "judge.py").write_text(HEAD + ECHO)
-    again = evolve("resume", "r", "--generations", 8, "--rescore", cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
+    evolve(tmp_path, "resume", "r", "--generations", "8", "--rescore")

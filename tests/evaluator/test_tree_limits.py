@@ -24,17 +24,17 @@ def test_cpu_time_is_that_of_all_processes(level: str) -> None:
         import os
         for _ in range(4):
             if os.fork() == 0:
-                spin(0.3)
+                spin(0.15)
                 os._exit(0)
         for _ in range(4):
             os.wait()
-        spin(0.2)
+        spin(0.1)
         """
     )
     assert run(level, text).outcome is Outcome.OK
-    ending = run(level, text, cpu_total_s=1.0)
+    ending = run(level, text, cpu_total_s=0.5)
     assert ending.outcome is Outcome.CPU_LIMIT
-    assert ending.detail == "over the limit of 1 s CPU of all its processes"
+    assert ending.detail == "over the limit of 0.5 s CPU of all its processes"
     assert ending.result is None
 
 
@@ -81,18 +81,18 @@ def test_no_way_of_making_processes_hides_their_time(level: str, way: str) -> No
                 os.wait()
         """,
     }[way]
-    ending = run(level, script(text), cpu_total_s=1.0)
+    ending = run(level, script(text), cpu_total_s=0.5)
     assert ending.outcome is Outcome.CPU_LIMIT, ending
 
 
 @at_one_level
 def test_children_that_nobody_waits_for_count_when_they_end_in_order(level: str) -> None:
-    """Ends that are seen before they happen, however short the life was: each takes 0.01 s, together they take 1 s."""
+    """Ends that are seen before they happen, however short the life was: each takes 0.01 s, together 0.5 s."""
     text = script(
         """
         import os, signal
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        for _ in range(100):
+        for _ in range(50):
             if os.fork() == 0:
                 spin(0.01)
                 os._exit(0)
@@ -101,7 +101,7 @@ def test_children_that_nobody_waits_for_count_when_they_end_in_order(level: str)
         """
     )
     assert run(level, text).outcome is Outcome.OK
-    assert run(level, text, cpu_total_s=0.7).outcome is Outcome.CPU_LIMIT
+    assert run(level, text, cpu_total_s=0.35).outcome is Outcome.CPU_LIMIT
 
 
 @at_one_level

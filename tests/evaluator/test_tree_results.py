@@ -54,7 +54,7 @@ def test_the_first_line_that_is_handed_over_counts(level: str) -> None:
 def test_a_command_that_ends_otherwise_has_no_other_result(
     level: str, end: str, outcome: Outcome, result: bytes | None
 ) -> None:
-    ending = run(level, f"{REWRITES}{end}", cpu_total_s=1.0)
+    ending = run(level, f"{REWRITES}{end}", cpu_total_s=0.5 if outcome is Outcome.CPU_LIMIT else 20.0)
     assert (ending.outcome, ending.result) == (outcome, result), ending.output
 
 

@@ -63,7 +63,7 @@ class Bill:
         return answer(text, tokens=(tokens_in, self._tokens_out), after_s=self._after_s)
 
 
-@pytest.mark.parametrize(("kills", "budget"), [(1, 0.15), pytest.param(10, 0.5, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("kills", "budget"), [(1, 0.1), pytest.param(10, 0.5, marks=pytest.mark.nightly)])
 def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts(
     tmp_path: Path, kills: int, budget: float
 ) -> None:

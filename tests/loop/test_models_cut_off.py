@@ -58,8 +58,12 @@ def test_an_answer_that_is_written_down_is_never_paid_again(tmp_path: Path, kill
         assert [record.origin.patch_name for record in archive.programs[1:]] == [f"n_{n}" for n in range(1, kills + 2)]
 
 
-@pytest.mark.parametrize("killed_at", [(12,), pytest.param((3, 12, 20, 31), marks=pytest.mark.slow)])
-def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path, killed_at: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("most", "killed_at"), [(16, (12,)), pytest.param(30, (3, 12, 20, 31), marks=pytest.mark.slow)]
+)
+def test_requests_are_answered_or_failed_or_lost_and_counted_so(
+    tmp_path: Path, most: int, killed_at: tuple[int, ...]
+) -> None:
     """Killed at any moment, four in flight: what the server counts is what the record lists."""
     replies = steps(1, after_s=0.05)
 
@@ -69,7 +73,7 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path, 
         return status(503, retry_after="0") if len(server.requests) % 5 == 0 else replies()
 
     with OpenAIServer(default=behave) as server:
-        config = configure(tmp_path, models=[model(server.url)], generations=30, parallel=4)
+        config = configure(tmp_path, models=[model(server.url)], generations=most, parallel=4)
         process = in_fork(tmp_path, "run", config, "--name", "r")
         for calls in killed_at:
             wait_until(lambda calls=calls: count(tmp_path, "called", phase="calling") >= calls, process)  # type: ignore[misc]
@@ -80,7 +84,7 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path, 
         requests = len(server.requests)
     listed: Counter[str] = Counter()
     with opened(tmp_path) as archive:
-        for generation in range(1, 31):
+        for generation in range(1, most + 1):
             for attempt in archive.attempts(generation):
                 calls = calls_of(attempt, archive.calls(attempt.key))
                 listed.update(call.status for call in calls)

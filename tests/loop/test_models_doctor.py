@@ -5,8 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.climbing import configure, evolve, finish, model, patch
+from evaluator.check import Check, Finding
+from evolve.doctor.endpoints import check_models
+from evolve.settings import configured
+from tests.loop.climbing import KEY, configure, evolve, finish, model, patch
 from tests.openai_server import Behaviour, OpenAIServer, Received, answer, raw, status
+
+
+def checks_of(config: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Check]:
+    """What doctor says of the models of a configuration, by name; the machine is not looked at."""
+    monkeypatch.setenv("CLIMB_KEY", KEY)
+    return {check.name: check for check in check_models(configured(config, models=None, endpoint={}))}
 
 
 @pytest.mark.slow
@@ -24,6 +33,9 @@ def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(tmp_
         return answer(patch(0.5), tokens=(9, 1))
 
     with OpenAIServer(endpoint=behave) as server:
+        alone = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+        evolve(tmp_path, "doctor", environment=alone, code=None)
+        assert server.requests == [], "a key alone asks nobody"
         models = [
             model(server.url, temperature=0.7, top_p=0.9, max_tokens=5000),
             model(server.url, model="other"),
@@ -56,31 +68,31 @@ def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(tmp_
     assert len(set(prompts)) == 1, "what doctor asks is what a run asks first"
 
 
-def test_doctor_says_why_an_answer_is_no_patch_and_what_is_not_known(tmp_path: Path) -> None:
+def test_doctor_says_why_an_answer_is_no_patch_and_what_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with OpenAIServer(default=answer("I would rather not.", tokens=None)) as server:
         config = configure(tmp_path, models=[model(server.url, price_in=None, price_out=None)])
-        told = json.loads(evolve(tmp_path, "doctor", "--endpoint", config, "--json", code=1).stdout)
-    checks = {check["name"]: check for check in told["checks"]}
-    assert checks["model m: patch"]["state"] == "broken"
-    assert "no SEARCH/REPLACE block" in checks["model m: patch"]["detail"]
-    assert (checks["model m: usage"]["state"], checks["model m: usage"]["needed"]) == ("absent", False)
-    assert checks["model m: cost"]["detail"] == "price unknown"
-    assert checks["model m: context"]["detail"].startswith("not stated; ")
+        checks = checks_of(config, monkeypatch)
+    assert checks["model m: patch"].state is Finding.BROKEN
+    assert "no SEARCH/REPLACE block" in checks["model m: patch"].detail
+    assert (checks["model m: usage"].state, checks["model m: usage"].needed) == (Finding.ABSENT, False)
+    assert checks["model m: cost"].detail == "price unknown"
+    assert checks["model m: context"].detail.startswith("not stated; ")
 
 
-def test_doctor_follows_no_redirect(tmp_path: Path) -> None:
+def test_doctor_follows_no_redirect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with OpenAIServer(endpoint=lambda received: answer("caught")) as other:
         away = Behaviour(status=307, headers={"Location": f"{other.url}/chat/completions"})
         with OpenAIServer(endpoint=lambda received: away) as server:
             config = configure(
                 tmp_path, models=[model(server.url, api_key_env=None, headers={"api-key": "$CLIMB_KEY"})]
             )
-            told = json.loads(evolve(tmp_path, "doctor", "--endpoint", config, "--json", code=1).stdout)
+            check = checks_of(config, monkeypatch)["model m"]
             assert server.requests[0].headers["api-key"]
         assert other.requests == []
-    check = next(check for check in told["checks"] if check["name"] == "model m")
-    assert check["state"] == "broken"
-    assert f"the server redirects to '{other.url}/chat/completions'" in check["fix"]
+    assert check.state is Finding.BROKEN
+    assert f"the server redirects to '{other.url}/chat/completions'" in check.fix
 
 
 def test_doctor_wants_a_model_to_ask(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -140,16 +141,13 @@ def test_show_lists_the_calls(misbehaved: tuple[Path, OpenAIServer]) -> None:
 
 def descendants(root: int) -> list[int]:
     """The processes below one, as far as they live long enough to be read."""
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = path.read_text()
-        except OSError:
-            continue
-        parents[int(path.parent.name)] = int(text.rpartition(")")[2].split()[1])
     found = [root]
     for process in found:
-        found += [child for child, parent in parents.items() if parent == process]
+        for path in Path(f"/proc/{process}/task").glob("*/children"):
+            try:
+                found += map(int, path.read_text().split())
+            except OSError:
+                continue
     return found[1:]
 
 
@@ -183,6 +181,7 @@ def test_the_key_is_nowhere(tmp_path: Path) -> None:
                     continue
                 if before == after:  # not in the middle of becoming another program
                     seen.add((before, environ))
+            time.sleep(0.002)
             assert KEY.encode() not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
         assert process.stdout is not None
         said = process.stdout.read()
@@ -218,7 +217,6 @@ def test_a_key_alone_asks_nobody(tmp_path: Path) -> None:
         environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
         words = ["--task", str(TASK), "--name", "r", "--generations", "2", "--set", "meta_every=2"]
         evolve(tmp_path, "run", *words, environment=environment)
-        evolve(tmp_path, "doctor", environment=environment, code=None)
         assert server.requests == []
 
 

@@ -4,9 +4,10 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
-import sys
 import threading
+import time
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.events import Status
 from evolve.archive.ranking import rank_key
 from evolve.archive.records import EndedGeneration
+from evolve.loop.session import Session
 from evolve.search.population import Population
 from tests.loop.climbing import (
     ROOT,
@@ -158,18 +160,20 @@ def test_ctrl_c_does_not_wait_for_candidates_and_loses_nothing(tmp_path: Path, t
         assert archive.finished == "interrupted"
 
 
+def interrupted_twice(*_: object) -> None:
+    """A session that gets Ctrl-C twice as soon as it runs."""
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(30)
+
+
+def interrupt_sessions() -> None:
+    Session.run = interrupted_twice  # type: ignore[method-assign,assignment]
+
+
 def test_a_second_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys, threading, time\n"
-        "from evolve.cli.main import main\n"
-        "import evolve.loop.session as session\n"
-        "def run(self, listener, interrupt):\n"
-        "    os.kill(os.getpid(), signal.SIGINT); os.kill(os.getpid(), signal.SIGINT); time.sleep(30)\n"
-        "session.Session.run = run\n"
-        f"sys.exit(main(['run', {configure(tmp_path)!r}, '--name', 'r']))\n"
-    )
-    words = [sys.executable, "-c", code]
-    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    words = ["run", configure(tmp_path), "--name", "r"]
+    ran = forked(tmp_path, words, {**os.environ, "PYTHONPATH": str(ROOT)}, interrupt_sessions)
     assert ran.returncode == 130
     assert "nothing that is on record is lost" in ran.stderr
     assert "resume runs/r" in ran.stderr
