@@ -14,7 +14,7 @@ from tests.loop.climbing import ROOT, forked
 
 
 def screen(*words: str, width: int, typed: bytes = b"", code: int = 0, **environment: str) -> str:
-    """What a terminal `width` columns wide gets from a command that must end with `code`; `typed` is on its keyboard."""
+    """What a terminal `width` columns wide gets from a command that must end with `code`; `typed` is typed there."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
