@@ -115,7 +115,7 @@ def _measure(session: Session, proposals: int, interrupt: threading.Event) -> st
 def _closing(session: Session, reason: StopReason) -> int:
     archive = session.archive.reader
     output.say()
-    output.say(_why(session, reason))
+    output.say(f"{end_text(reason).capitalize()}: {_because(session, reason)}")
     if reason is StopReason.CEILING and (others := _other_suites(session)):
         output.say(others)
     output.print_fields(_results(session), indent=2)
@@ -167,13 +167,6 @@ def how_chosen(settings: SearchSettings) -> str:
     if settings.config.models != "bandit":
         return ""
     return f" Who is asked is drawn by weight, since search.models: bandit needs {LEAST_ARMS} models with a weight."
-
-
-def _why(session: Session, reason: StopReason) -> str:
-    archive = session.archive.reader
-    if reason is StopReason.CEILING and against_best(archive):
-        reason = StopReason.UNCONFIRMED
-    return f"{end_text(reason).capitalize()}: {_because(session, reason)}"
 
 
 def _because(session: Session, reason: StopReason) -> str:
@@ -324,7 +317,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         steps.append(
             (command("doctor", "--endpoint", run / "run.yaml"), "does the model answer in the form of a patch?")
         )
-    if archive.best is not None and archive.fresh_of_best is FreshState.FAILED:
+    if archive.best is not None and not archive.best_holds:
         without = command("resume", run, "--exclude", str(archive.best.generation), *_further(session, reason))
         steps.append((without, "go on without a best that fails elsewhere"))
     elif archive.fresh_of_best not in CONFIRMING:
