@@ -338,6 +338,15 @@ class Evaluation:
         )
 
 
+def telling_line(text: str) -> str:
+    """The first line, or of a traceback what was raised at last."""
+    lines = text.strip().split("\n")
+    heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
+    if not heads or heads[0] > 0:
+        return lines[0]
+    return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])
+
+
 def spread_of(record: Mapping[str, Any]) -> tuple[float, float] | None:
     """The spread in the record of an evaluation, which has one only where the score is no function of the program."""
     if "spread" not in record:

@@ -130,9 +130,8 @@ def _closing(session: Session, reason: StopReason) -> int:
         return 130
     if _proposals(session) and not any(one.correct for one in archive.programs[1:]):
         said = "not one proposal succeeded"
-        answered = (attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
         ended = (one.generation for one in archive.endings() if one.generation > 0)
-        if session.config.models and not any(answered):
+        if _is_unanswered(session):
             first = min(generation for generation in archive.statuses if generation > 0)
             said += f": no model gave an answer (why: {command('show', archive.folder, str(first))})"
         elif faults := Counter(filter(None, map(archive.fault, ended))):
@@ -295,6 +294,13 @@ def _further(session: Session, reason: StopReason) -> list[str]:
     return found
 
 
+def _is_unanswered(session: Session) -> bool:
+    """Whether models were asked, and none has answered yet."""
+    archive = session.archive.reader
+    attempts = (attempt for generation in archive.statuses for attempt in archive.attempts(generation))
+    return bool(session.config.models and _proposals(session)) and not any(attempt.answer for attempt in attempts)
+
+
 def _without_patch(session: Session) -> int | None:
     """The last proposal, where a model answered and no answer of the run became a program."""
     archive = session.archive.reader
@@ -309,7 +315,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     archive = session.archive.reader
     run = archive.folder
     steps = []
-    if reason is StopReason.UNREACHABLE:
+    if reason is StopReason.UNREACHABLE or _is_unanswered(session):
         steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
     unpatched = _without_patch(session)
     if unpatched is not None:
