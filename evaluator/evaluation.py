@@ -290,3 +290,12 @@ class Evaluation:
             results.append({"instance": index, "outcome": outcome, "cost": cost, "detail": detail, **times})
         strict = None if record["strict"] is None else StrictReport.from_json(record["strict"])
         return read_as(cls, {**record, **measured, "results": results, "strict": strict})
+
+
+def telling_line(text: str) -> str:
+    """The first line, or of a traceback what was raised at last."""
+    lines = text.strip().split("\n")
+    heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
+    if not heads or heads[0] > 0:
+        return lines[0]
+    return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])

@@ -24,6 +24,7 @@ class Accounts:
         self.spent = Spending()
         self.calls: dict[RequestKey, list[CalledEvent]] = {}  # the `called` events of each request
         self.failing: dict[str, list[CalledEvent]] = {}  # by model, since its last answer in this session
+        self.longest_s: dict[str, float] = {}  # of the answers of each model
         self._pending: dict[RequestKey, _Pending] = {}
 
     def asked(self, key: RequestKey, event: AskedEvent) -> None:
@@ -53,7 +54,9 @@ class Accounts:
         self._pending.pop(key, None)
         self.spent = self.spent.plus(usage)
         if events := self.calls.get(key):
-            self.failing.pop(events[-1].model, None)
+            model = events[-1].model
+            self.failing.pop(model, None)
+            self.longest_s[model] = max(usage.latency_s, self.longest_s.get(model, 0.0))
 
     def given_up(self, key: RequestKey) -> None:
         """A request has its end, and all that it took was counted."""
@@ -78,13 +81,16 @@ class Accounts:
         """Whether a request was sent and has no end."""
         return key in self._pending and self._pending[key].state == "sent"
 
-    def silent_since(self) -> dict[str, float]:
-        """When the oldest of the requests that were sent and have no end was sent, by model."""
-        sent = (self.calls[key][-1] for key, pending in self._pending.items() if pending.state == "sent")
-        oldest: dict[str, float] = {}
-        for event in sent:
-            oldest[event.model] = min(event.t, oldest.get(event.model, event.t))
-        return oldest
+    def unanswered(self) -> dict[str, CalledEvent]:
+        """The oldest of the calls that were sent and have no end, by model."""
+        sent = [self.calls[key][-1] for key, pending in self._pending.items() if pending.state == "sent"]
+        return {event.model: event for event in sorted(sent, key=lambda event: -event.t)}
+
+    def next_tries(self) -> dict[str, float]:
+        """When the first of the requests that failed is sent again, by model."""
+        failed = [self.calls[key][-1] for key, pending in self._pending.items() if pending.state == "failed"]
+        times = [(event.t + event.again_in_s, event.model) for event in failed if event.again_in_s is not None]
+        return {model: at for at, model in sorted(times, reverse=True)}
 
     def under_way(self) -> Spending:
         """What is kept for the calls that were sent and have no end yet: where the run was cut off it counts, as that

@@ -209,6 +209,8 @@ class Archive:
             message=call.message,
             sampled=call.sampled or None,
             adapted=tuple(call.adapted),
+            limit_s=call.limit_s,
+            again_in_s=None if call.again_in_s is None else round(call.again_in_s, 3),
             **replace(call.usage, tokens_cached=0).to_json(),
         )
         self._record(event)

@@ -154,6 +154,7 @@ def _key(read: Callable[[str], RequestKey], words: str) -> _Must:
 Key = Annotated[RequestKey, _key(request_key, "the key of a request, such as patch/1/0")]
 OfMeta = Annotated[MetaKey, _key(meta_key, "the key of a request of the meta-summarizer, such as meta/1/insights/1/0")]
 Tokens = Annotated[int, _whole(10**15)]
+Seconds = Annotated[float, _number(0.0, FARTHEST, "a number of seconds, 0 or more")]
 Usd = Annotated[float, _number(0.0, 1e12, "a sum of money, 0 or more")]
 Generations = Annotated[tuple[Whole, ...], Field(max_length=MAX_ITEMS), _Must("a list of generations")]
 
@@ -522,6 +523,13 @@ class AskedEvent(_OfAnAttempt):
         return None if self.parents else "`parents` must name the program that is to be changed"
 
 
+_PARTS_OF_CALLS: Final = (
+    (("sampled", "limit_s"), CallPhase.CALLING, "is announced"),
+    (("adapted", "again_in_s"), CallPhase.FAILED, "failed"),
+)
+"""Which fields of a `called` event stand in one phase only."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalledEvent(_Used):
     """An HTTP attempt is about to be made, or one failed."""
@@ -538,6 +546,10 @@ class CalledEvent(_Used):
     """What was drawn of settings that are lists, said before the call."""
     adapted: Adaptations = ()
     """What is asked otherwise from now on, since the endpoint refused it. It holds until `models` is changed."""
+    limit_s: Absent[Seconds] = None
+    """The call is given up after so many seconds."""
+    again_in_s: Absent[Seconds] = None
+    """The request is sent again after so many seconds; absent where it is not."""
 
     @property
     def is_server_failure(self) -> bool:
@@ -545,11 +557,11 @@ class CalledEvent(_Used):
         return self.phase is CallPhase.FAILED and not self.adapted and self.status != "cancelled"
 
     def fault(self) -> str | None:
-        """What was drawn is said before a call, what is asked otherwise after it failed."""
-        if self.sampled is not None and self.phase is not CallPhase.CALLING:
-            return "`sampled` must stand where the call is announced"
-        if self.adapted and self.phase is not CallPhase.FAILED:
-            return "`adapted` must stand where the call failed"
+        """What was drawn and the time limit are said before a call, the rest after it failed."""
+        for names, phase, where in _PARTS_OF_CALLS:
+            wrong = [name for name in names if self.phase is not phase and getattr(self, name) not in (None, ())]
+            if wrong:
+                return f"`{wrong[0]}` must stand where the call {where}"
         return None
 
 

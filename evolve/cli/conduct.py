@@ -115,7 +115,7 @@ def _measure(session: Session, proposals: int, interrupt: threading.Event) -> st
 def _closing(session: Session, reason: StopReason) -> int:
     archive = session.archive.reader
     output.say()
-    output.say(_why(session, reason))
+    output.say(f"{end_text(reason).capitalize()}: {_because(session, reason)}")
     if reason is StopReason.CEILING and (others := _other_suites(session)):
         output.say(others)
     output.print_fields(_results(session), indent=2)
@@ -130,9 +130,8 @@ def _closing(session: Session, reason: StopReason) -> int:
         return 130
     if _proposals(session) and not any(one.correct for one in archive.programs[1:]):
         said = "not one proposal succeeded"
-        answered = (attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
         ended = (one.generation for one in archive.endings() if one.generation > 0)
-        if session.config.models and not any(answered):
+        if _is_unanswered(session):
             first = min(generation for generation in archive.statuses if generation > 0)
             said += f": no model gave an answer (why: {command('show', archive.folder, str(first))})"
         elif faults := Counter(filter(None, map(archive.fault, ended))):
@@ -167,13 +166,6 @@ def how_chosen(settings: SearchSettings) -> str:
     if settings.config.models != "bandit":
         return ""
     return f" Who is asked is drawn by weight, since search.models: bandit needs {LEAST_ARMS} models with a weight."
-
-
-def _why(session: Session, reason: StopReason) -> str:
-    archive = session.archive.reader
-    if reason is StopReason.CEILING and against_best(archive):
-        reason = StopReason.UNCONFIRMED
-    return f"{end_text(reason).capitalize()}: {_because(session, reason)}"
 
 
 def _because(session: Session, reason: StopReason) -> str:
@@ -305,6 +297,13 @@ def _further(session: Session, reason: StopReason) -> list[str]:
     return found
 
 
+def _is_unanswered(session: Session) -> bool:
+    """Whether models were asked, and none has answered yet."""
+    archive = session.archive.reader
+    attempts = (attempt for generation in archive.statuses for attempt in archive.attempts(generation))
+    return bool(session.config.models and _proposals(session)) and not any(attempt.answer for attempt in attempts)
+
+
 def _without_patch(session: Session) -> int | None:
     """The last proposal, where a model answered and no answer of the run became a program."""
     archive = session.archive.reader
@@ -319,7 +318,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     archive = session.archive.reader
     run = archive.folder
     steps = []
-    if reason is StopReason.UNREACHABLE:
+    if reason is StopReason.UNREACHABLE or _is_unanswered(session):
         steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
     unpatched = _without_patch(session)
     if unpatched is not None:
@@ -327,7 +326,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         steps.append(
             (command("doctor", "--endpoint", run / "run.yaml"), "does the model answer in the form of a patch?")
         )
-    if archive.best is not None and archive.fresh_of_best is FreshState.FAILED:
+    if archive.best is not None and not archive.best_holds:
         without = command("resume", run, "--exclude", str(archive.best.generation), *_further(session, reason))
         steps.append((without, "go on without a best that fails elsewhere"))
     elif archive.fresh_of_best not in CONFIRMING:

@@ -4,6 +4,7 @@ What is given here is untrusted; it is made harmless here, and nothing is printe
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from rich.table import Table as Drawn
 
@@ -22,7 +23,8 @@ _GAP = 2  # blanks between two columns
 
 def table_lines(table: Table) -> list[str]:
     """A table as aligned lines, all of it shown."""
-    rows = [_titles(table), *_texts(table)]
+    lines = [line for row in _texts(table) for line in zip_longest(*(text.split("\n") for text in row), fillvalue="")]
+    rows = [_titles(table), *lines]
     return aligned(rows, [column.number for column in table.columns])
 
 
@@ -33,7 +35,8 @@ def draw_table(table: Table, width: int) -> tuple[Drawn, int]:
     from rich.text import Text
 
     titles, texts = _titles(table), _texts(table)
-    widths = [max(cell_len(text) for text in (title, *(row[i] for row in texts))) for i, title in enumerate(titles)]
+    shown = [[title, *(line for row in texts for line in row[i].split("\n"))] for i, title in enumerate(titles)]
+    widths = [max(map(cell_len, lines)) for lines in shown]
     fitted = fitted_widths(table.columns, widths, width)
     drawn = Drawn(box=None, pad_edge=False, padding=(0, 1), header_style="bold underline")
     for index, column_width in fitted.items():
@@ -123,10 +126,12 @@ def _titles(table: Table) -> list[str]:
 
 
 def _texts(table: Table) -> list[list[str]]:
-    limits = [FIELD_LIMIT if column.fit is Fit.TEXT else CELL_LIMIT for column in table.columns]
-    return [
-        [untrusted.one_line(cell.text, limit) for cell, limit in zip(row, limits, strict=True)] for row in table.rows
-    ]
+    """The cells, made harmless. Those of whole sentences keep their line breaks."""
+
+    def harmless(cell: Cell, column: Column) -> str:
+        return _value(cell) if column.fit is Fit.TEXT else untrusted.one_line(cell.text, CELL_LIMIT)
+
+    return [[harmless(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
 
 
 def _cells(fields: Fields) -> list[tuple[str, Cell]]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Self, TextIO
 
+from evaluator.evaluation import telling_line
 from evaluator.untrusted import one_line
 from evolve.archive.events import HeldOutEvent
 from evolve.archive.records import ProgramRecord
@@ -27,7 +28,6 @@ from evolve.progress import (
     TaskFailed,
     Warned,
 )
-from evolve.propose.verdicts import telling_line
 from evolve.review.calls import paid_text, spending_text
 from evolve.review.catalogue import model_lines
 from evolve.review.scores import SELF_JUDGED, held_out_text, orders_text, score_text, spread_text, value_text

@@ -15,7 +15,7 @@ from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE
-from evaluator.untrusted import one_line
+from evaluator.untrusted import block, one_line
 from evolve.config import Config
 from evolve.errors import EvolveError, InputError
 from evolve.language import language_of_task
@@ -88,16 +88,11 @@ def examine_task(name: str) -> list[Check]:
 
 
 def _broken(name: str, detail: str, fix: str) -> Check:
-    return Check(name, Finding.BROKEN, _sentence(detail), fix)
+    return Check(name, Finding.BROKEN, block(detail, 2000), fix)
 
 
 def _missing(name: str, detail: str, fix: str) -> Check:
-    return Check(name, Finding.ABSENT, _sentence(detail), fix, needed=False)
-
-
-def _sentence(detail: str) -> str:
-    """The lines of a traceback or a verdict, one behind the other."""
-    return one_line("; ".join(line.strip() for line in detail.splitlines()), 1000)
+    return Check(name, Finding.ABSENT, detail, fix, needed=False)
 
 
 def _said(task: Task, suite: Suite) -> Iterator[Check]:
@@ -133,7 +128,7 @@ def _initial(task: Task, evaluation: Evaluation) -> Check:
     if evaluation.correct:
         return Check("initial program", Finding.OK, sentence(evaluation))
     why = evaluation.quarantine or f"{evaluation.outcome.value}: {evaluation.detail}"
-    fix = "a run begins with a program that is correct: mend it"
+    fix = "a run begins with a program that is correct: repair it"
     if evaluation.outcome is Outcome.LOAD_ERROR and _NOT_IMPORTABLE in why:
         fix += f", or list the package in {task.folder / FILE}: `packages: [NAME]`"
     return _broken("initial program", f"{task.initial}: {why}", fix)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluation import Evaluation, Outcome, telling_line
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.events import EvaluatedEvent, verdict_of
@@ -17,7 +17,6 @@ from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.language import TEXT, language_of_task
 from evolve.opening import initial_path
 from evolve.program import Origin, PatchKind, normalised_hash
-from evolve.propose.verdicts import telling_line
 
 
 def judge_initial(config: Config, source: str, evaluators: EvaluatorPair) -> Confirmation:

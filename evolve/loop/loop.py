@@ -11,7 +11,7 @@ from functools import partial
 
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.ranking import reached_ceiling
-from evolve.archive.records import Unfinished
+from evolve.archive.records import CONFIRMING, Unfinished
 from evolve.completion import CallFailed
 from evolve.evidence.yields import ModelYields
 from evolve.judging.evaluators import complete_held_out
@@ -95,7 +95,7 @@ class Loop:
             at_ceiling=evaluator.ceiling_is_proven and reached_ceiling(score, evaluator.ceiling),
             unanswered=self._unanswered,
             task_failed=self.task_error is not None,
-            fresh=self._archive.reader.fresh_of_best,
+            holds=best is not None and self._archive.reader.holds(best, CONFIRMING),
         )
 
     def _go(self) -> StopReason:

@@ -30,7 +30,7 @@ from evolve.completion import (
     estimate_tokens,
 )
 from evolve.config import ModelConfig
-from evolve.propose.adapting import LIMITS, Parameters, Said, adapted, said_in, understood
+from evolve.propose.adapting import LIMITS, Parameters, Said, adapted, context_length, said_in, understood
 from evolve.propose.attempt import Answer, Connection
 from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
 from evolve.propose.limiter import LeftAlone, Limiter
@@ -286,6 +286,8 @@ class OpenAILLM:
         advice = ADVICE[failure.reason].format(variable=self.settings.api_key_env)
         if failure.reason == "auth" and self.settings.api_key_env is None:
             advice = "the server wants a key; name the environment variable that holds it as api_key_env"
+        if failure.said is not None and context_length(failure.said) is not None:
+            advice = "lower the run's prompt_tokens, or the model's max_tokens"
         place = "" if self._url in failure.message else f" at {self._url}"
         return CallFailed(failure.reason, f"model {self.settings.model!r}{place}: {failure.message}{after}; {advice}")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluation import Evaluation, Outcome, telling_line
 from evolve.archive.events import AskedEvent, Status
 from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
@@ -30,7 +30,7 @@ from evolve.proposal import (
     ScoredProgram,
     Tried,
 )
-from evolve.propose.verdicts import first_sentence, short, telling_line
+from evolve.propose.verdicts import first_sentence, short
 from evolve.seams import Proposer
 
 TRIED = 12

@@ -3,17 +3,20 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evolve.completion import CallEvent, CallPhase, RequestKey
 from evolve.progress import ServerTrouble
 
 REPEATED_AFTER_S = 30.0
 """A server's trouble is reported at once, and again after this many seconds while it lasts."""
-_SHOWN_SILENT_S = 5.0
-"""How long an answer may take before the trouble of a server shows it."""
+_SILENT_S = 5.0
 _MORE_THAN_USUAL = 2.0
-"""A silence is reported only after this many times the longest answer of the model."""
+
+
+def silent_after_s(longest_s: float) -> float:
+    """After how many seconds without an answer a server is called silent, whose longest answer took `longest_s`."""
+    return max(_SILENT_S, _MORE_THAN_USUAL * longest_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +30,13 @@ class _HeardRequest:
 
 @dataclass(slots=True, kw_only=True)
 class _ServerRecord:
-    """What is known of the server of one model. Since its last answer `failed` calls failed, `failure` last."""
+    """What is known of the server of one model. Since its last answer `failed` calls failed, `failure` last. Each kind
+    of trouble was `reported_at` a moment."""
 
     failure: CallEvent | None = None
     failed: int = 0
     longest_s: float = 0.0
-    reported_at: float = float("-inf")
+    reported_at: dict[str, float] = field(default_factory=dict)
 
 
 class Troubles:
@@ -75,25 +79,24 @@ class Troubles:
         """The trouble of each server that has some."""
         now = self._now()
         with self._lock:
-            found = [self._trouble(model, now, silent_s=_SHOWN_SILENT_S) for model in self._servers]
+            found = [self._trouble(model, now) for model in self._servers]
         return tuple(trouble for trouble in found if trouble is not None)
 
     def due(self) -> list[ServerTrouble]:
-        """What is to be reported now: a server's trouble that is new, or has not been reported for a while. The last
-        failure of a request that nothing waits for is left out: the end of the request tells it."""
+        """What is to be reported now: a server's trouble of a kind that was not reported for a while. The last failure
+        of a request is left out if no request waits: the end of the request reports it."""
         now, found = self._now(), list[ServerTrouble]()
         with self._lock:
             for model, server in self._servers.items():
-                if now - server.reported_at < REPEATED_AFTER_S:
+                trouble = self._trouble(model, now)
+                if trouble is None or (trouble.silent_s is None and not trouble.waiting):
                     continue
-                silent_s = max(REPEATED_AFTER_S, _MORE_THAN_USUAL * server.longest_s)
-                trouble = self._trouble(model, now, silent_s=silent_s)
-                if trouble is not None and (trouble.silent_s is not None or trouble.waiting):
-                    server.reported_at = now
+                if now - server.reported_at.get(trouble.reason, float("-inf")) >= REPEATED_AFTER_S:
+                    server.reported_at[trouble.reason] = now
                     found.append(trouble)
         return found
 
-    def _trouble(self, model: str, now: float, *, silent_s: float) -> ServerTrouble | None:
+    def _trouble(self, model: str, now: float) -> ServerTrouble | None:
         server = self._servers[model]
         requests = [request for request in self._requests.values() if request.event.model == model]
         waiting = [request for request in requests if _is_waiting(request)]
@@ -111,7 +114,7 @@ class Troubles:
             )
         sent = [request for request in requests if request.sent_at is not None]
         oldest = min(sent, key=lambda request: request.sent_at or 0.0, default=None)
-        if oldest is None or oldest.sent_at is None or now - oldest.sent_at < silent_s:
+        if oldest is None or oldest.sent_at is None or now - oldest.sent_at < silent_after_s(server.longest_s):
             return None
         return ServerTrouble(
             model=model,

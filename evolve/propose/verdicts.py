@@ -146,15 +146,6 @@ def failure_message(evaluation: Evaluation, source: str) -> str:
     return f"{said}\n{with_code(evaluation.detail, source)}"
 
 
-def telling_line(text: str) -> str:
-    """The first line, or of a traceback what was raised at last."""
-    lines = text.strip().split("\n")
-    heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
-    if not heads or heads[0] > 0:
-        return lines[0]
-    return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])
-
-
 def first_sentence(text: str, most: int = 200) -> str:
     """The first sentence of a text, on one line of at most so many characters."""
     return short(re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], most)

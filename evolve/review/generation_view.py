@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import Evaluation, telling_line
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
 from evolve.archive.events import AskedEvent, HeldOutEvent, Status
@@ -19,7 +19,6 @@ from evolve.archive.records import OPEN, AttemptRecord, Moment, ProgramRecord
 from evolve.evidence.credit import NOBODY, Credit, Credits, change_on, on_medians
 from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
-from evolve.propose.verdicts import telling_line
 from evolve.review.calls import asked_for, attempt_json, with_kinds
 from evolve.review.curves import Reign
 from evolve.review.doubts import why_overfitted

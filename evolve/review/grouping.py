@@ -90,7 +90,7 @@ def read_run(name: str, archive: RunReader) -> ComparedRun:
         priced=archive.spent.unpriced == 0,
         source="" if best is None else archive.source(best),
         rescored=any(record is None for _, record in archive.reigns),
-        solved=archive.finished == StopReason.CEILING and not against_best(archive),
+        solved=archive.finished == StopReason.CEILING,
     )
 
 

@@ -41,7 +41,7 @@ def title(line: Sequence[ProgramRecord]) -> str:
 
 
 def step_fields(view: GenerationView, program: ProgramRecord) -> Fields:
-    """What stands above a step's diff: the score change, the reason, and who and what had a part in it."""
+    """What stands above a step's diff: the score change, the description, and who and what had a part in it."""
     parent, reader = view.parent, view.reader
     before, gain = "" if parent is None else f"{value_text(parent.value)} -> ", gain_cell(program, parent)
     parents, shown = reader.generations(program.parents), reader.generations(program.inspirations)
@@ -50,7 +50,7 @@ def step_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     return known_fields(
         ("score", Cell(f"{before}{sentence(program)}, {gain.text}", gain.tone)),
         ("held-out", held_out_field(view)),
-        ("reason", program.origin.description or "none was given"),
+        ("description", program.origin.description or "none was given"),
         ("from", _listed(parents)),
         ("inspired by", _listed(shown)),
         ("followed", recommendation_followed(reader.archive, program.generation)),

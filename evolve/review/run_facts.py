@@ -11,6 +11,7 @@ from evolve.archive.reader import RunReader
 from evolve.completion import MetaKey
 from evolve.config import Config
 from evolve.errors import InputError
+from evolve.propose.troubles import silent_after_s
 from evolve.review.calls import KINDS, with_kinds
 from evolve.search.stopping import end_text
 from evolve.trust import stored_config
@@ -80,16 +81,22 @@ def _said(calls: Sequence[Call]) -> list[dict[str, Any]]:
 
 def troubles_json(archive: RunReader, *, running: bool) -> list[dict[str, Any]]:
     """The models whose last calls failed, or (`silent`) have no answer: of those that failed since its last answer how
-    many there are, what the server said last, and when (`t`); of a silence when it began."""
-    failing = archive.accounts.failing
+    many there are, what the server said last, when (`t`), and when a request is sent again (`next_t`); of a silence
+    when it began, from when on it is one (`shown_t`), and when its request is given up (`gives_up_t`)."""
+    accounts = archive.accounts
+    failing, next_tries = accounts.failing, accounts.next_tries()
     found = [
         {"model": model, "status": last.status, "message": one_line(last.message, 400), "t": last.t}
-        | {"failed": len(earlier) + 1}
+        | {"failed": len(earlier) + 1, "next_t": next_tries.get(model) if running else None}
         for model, (*earlier, last) in failing.items()
     ]
-    unanswered = archive.accounts.silent_since() if running else {}
-    silent = {"status": "silent", "message": "no answer", "failed": 0}
-    return [*found, *({"model": model, "t": t} | silent for model, t in unanswered.items() if model not in failing)]
+    for model, event in (accounts.unanswered() if running else {}).items():
+        if model not in failing:
+            silent = {"model": model, "status": "silent", "message": "no answer", "t": event.t, "failed": 0}
+            gives_up_t = None if event.limit_s is None else event.t + event.limit_s
+            shown_t = event.t + silent_after_s(accounts.longest_s.get(model, 0.0))
+            found.append(silent | {"shown_t": shown_t, "gives_up_t": gives_up_t})
+    return found
 
 
 def adaptations(archive: RunReader) -> list[str]:

@@ -54,7 +54,7 @@ class Fit(StrEnum):
     SPARE = "spare"  # left out
     CUT = "cut"  # shortened, with an ellipsis
     FOLD = "fold"  # broken into several lines
-    TEXT = "text"  # the same of whole sentences, which are not shortened
+    TEXT = "text"  # the same of whole sentences, which are not shortened and keep their line breaks
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,8 @@ from itertools import takewhile
 from typing import Final
 
 from evaluator.untrusted import one_line
-from evolve.archive.events import FreshState
 from evolve.archive.ranking import reached_ceiling
 from evolve.archive.reader import RunReader
-from evolve.archive.records import CONFIRMING
 
 _WITHOUT_PATCH = ("no_patch", "truncated", "empty", "length", "refusal", "content_filter")
 """Why an answer is refused that holds no whole patch."""
@@ -100,14 +98,15 @@ def stop_reason(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnd:
     """What a session came to, its closing checks included. `limit` made the loop end; `unanswered`: it was reached
-    while no model answered; `task_failed`: generations were left open since the task's own code was wrong."""
+    while no model answered; `task_failed`: generations were left open since the task's own code was wrong; `holds`: the
+    held-out suite and fresh instances, where there are any, confirm the best program."""
 
     limit: StopReason
     interrupted: bool
     at_ceiling: bool
     unanswered: bool
     task_failed: bool
-    fresh: FreshState
+    holds: bool
 
 
 def conclude(end: SessionEnd) -> StopReason:
@@ -115,7 +114,7 @@ def conclude(end: SessionEnd) -> StopReason:
     if end.interrupted:
         return StopReason.INTERRUPTED
     if end.at_ceiling:  # whatever made it end, there was nothing left to do
-        return StopReason.CEILING if end.fresh in CONFIRMING else StopReason.UNCONFIRMED
+        return StopReason.CEILING if end.holds else StopReason.UNCONFIRMED
     if end.task_failed:
         return StopReason.TASK
     return StopReason.UNREACHABLE if end.unanswered else end.limit

@@ -26,9 +26,9 @@ def test_the_chain_as_json(family, evolve_json):
 
 def test_a_step_tells_its_held_out_score_what_it_followed_and_all_that_it_is_made_of(lesson, evolve, evolve_json):
     text = evolve("lineage", "lesson", "best")
-    assert "held-out  19.750000" in text
+    assert "held-out     19.750000" in text
     assert "recommendation 2 of the insights report after 2 programs: Take the best of both." in text
-    assert "from      generation 1 and generation 0" in text
+    assert "from         generation 1 and generation 0" in text
     (row,) = [line for line in text.splitlines() if line.lstrip().startswith("3 ")]
     assert "19.750000" in row
     step = evolve_json("lineage", "lesson", "best")["steps"][-1]

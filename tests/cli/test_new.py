@@ -163,7 +163,8 @@ def test_what_is_wrong_is_told_whole_and_what_to_do_about_it(tmp_path, monkeypat
     source = initial.read_text()
     initial.write_text(source.replace("SLANT", "import numpy\nSLANT", 1))
     told = evolve("doctor", "--task", "no_three", code=1)
-    assert "line 4, in <module>: import numpy; ModuleNotFoundError: import numpy is not available" in told
+    assert "line 4, in <module>: import numpy\n" in told
+    assert "ModuleNotFoundError: import numpy is not available" in told
     assert "or list the package in" in told
     initial.write_text("".join(line for line in source.splitlines(keepends=True) if "EVOLVE-BLOCK-END" not in line))
     told = evolve("doctor", "--task", "no_three", code=1)

@@ -232,7 +232,8 @@ def test_a_run_whose_every_proposal_fails_says_so_and_ends_with_1(tmp_path: Path
     answers = [patch(f"OFFSET = [{number}]", name=f"a_list_{number}") for number in range(4)]
     config = configure(tmp_path, models=[script(tmp_path, answers)], generations=4)
     ran = evolve(tmp_path, "run", config, "--name", "none", code=1)
-    assert "not one proposal succeeded" in ran.stderr
+    assert "not one proposal succeeded; 4 of 4 ended with: exception: TypeError: " in ran.stderr
+    assert "\\n" not in ran.stderr
     programs = listing(tmp_path, "none")["programs"]
     assert [program["outcome"] for program in programs] == ["ok", *["exception"] * 4]
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Callable
@@ -167,6 +168,27 @@ def test_a_suite_may_have_fewer_instances_than_the_check(
     assert (row["finished"], row["fresh"]["state"], code) == ended
 
 
+def test_what_the_held_out_suite_alone_accuses_is_not_solved_for_anybody(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The task draws no fresh instances, so that the held-out suite alone speaks against the table."""
+    task = shutil.copytree(TASK, here / "drawn")
+    judge = task / "judge.py"
+    judge.write_text(judge.read_text().replace("def draw_instance(", "def _draw("))
+    assert main(["run", configure(here, table("shown", elsewhere="pass"), task=str(task)), "--name", "r"]) == 1
+    said = capsys.readouterr().out
+    assert "Not solved: suite shown cannot be scored higher" in said
+    assert f"resume {Path('runs/r')} --exclude 1" in said
+    (row,) = as_json(capsys, "list")["runs"]
+    assert (row["finished"], row["fresh"]["state"]) == ("unconfirmed", "not_available")
+    assert main(["list"]) == 0
+    shown = capsys.readouterr().out
+    assert "not solved" in shown
+    with RunReader.open(Path("runs/r")) as archive:
+        assert RunView(name="r", archive=archive).state == "not solved"
+        assert not read_run("r", archive).solved
+
+
 @pytest.mark.parametrize(("cpu_s", "accused"), [(0.005, True), (0.02, False)])
 def test_a_limit_is_held_against_a_program_that_was_never_near_it_alone(
     cpu_s: float, accused: bool, make_evaluation: Any
@@ -238,13 +260,10 @@ def test_a_person_may_exclude_from_python_and_the_search_goes_on_from_what_is_le
     ("known", "reason"),
     [
         ({}, StopReason.CEILING),
-        ({"fresh": FreshState.NOT_AVAILABLE}, StopReason.CEILING),
-        ({"fresh": FreshState.FAILED}, StopReason.UNCONFIRMED),
-        ({"fresh": FreshState.NOT_TRIED}, StopReason.UNCONFIRMED),
-        ({"fresh": FreshState.PARTLY_TRIED}, StopReason.UNCONFIRMED),
+        ({"holds": False}, StopReason.UNCONFIRMED),
         ({"interrupted": True}, StopReason.INTERRUPTED),
         ({"task_failed": True, "unanswered": True}, StopReason.CEILING),
-        ({"at_ceiling": False, "fresh": FreshState.FAILED}, StopReason.MINUTES),
+        ({"at_ceiling": False, "holds": False}, StopReason.MINUTES),
         ({"at_ceiling": False, "task_failed": True}, StopReason.TASK),
         ({"at_ceiling": False, "unanswered": True}, StopReason.UNREACHABLE),
         ({"at_ceiling": False, "task_failed": True, "interrupted": True}, StopReason.INTERRUPTED),
@@ -257,7 +276,7 @@ def test_one_function_says_why_a_session_ended(known: dict[str, Any], reason: St
         at_ceiling=True,
         unanswered=False,
         task_failed=False,
-        fresh=FreshState.HELD,
+        holds=True,
     )
     assert conclude(replace(end, **known)) is reason
 

@@ -29,6 +29,8 @@ from tests.loop.climbing import (
 from tests.loop.stepping import endless, step, steps
 from tests.openai_server import DROP, HANG, Behaviour, OpenAIServer, Step, answer, no_choices, raw, refusal, status
 
+PAGE = Behaviour(body=b"<html><h1>502 Bad Gateway</h1></html>", headers={"Content-Type": "text/html"})
+
 # What the server does before it gives the good answer of a generation; the statuses of the calls and attempts that
 # this leads to; and words of the message that the model is sent.
 MISBEHAVIOUR: list[tuple[list[Step], list[str], str | None]] = [
@@ -38,6 +40,7 @@ MISBEHAVIOUR: list[tuple[list[Step], list[str], str | None]] = [
     ([DROP], ["connection", "stop"], None),
     ([raw(b'{"choices": [')], ["bad_response", "stop"], None),
     ([no_choices()], ["bad_response", "stop"], None),
+    ([PAGE], ["bad_response", "stop"], None),
     ([answer("<NAME> x", finish_reason="length")], ["length", "stop"], "The answer was cut off after 10 tokens"),
     ([refusal("I cannot do that.")], ["refusal", "stop"], "The answer was a refusal."),
     ([answer("  ")], ["empty", "stop"], "The answer was empty."),
@@ -98,7 +101,8 @@ def test_every_call_is_on_record_with_its_status_tokens_and_cost(misbehaved: tup
                 False,
             )
             assert found[-1].usage.cost_usd == pytest.approx(100 * 2e-6 + 10 * 8e-6)
-            assert (found[0].usage.cost_usd > 0) == (found[0].status not in ("rate_limited", "server_error"))
+            is_free = found[0].status in ("rate_limited", "server_error") or "<html>" in found[0].message
+            assert (found[0].usage.cost_usd > 0) != is_free
             assert all(call.usage.latency_s > 0 for call in found)
             spent += sum(call.usage.cost_usd for call in found)
         spent += len(GOOD_IN_OTHER_SHAPES) * (100 * 2e-6 + 10 * 8e-6)
@@ -262,6 +266,7 @@ def test_the_budget_is_not_spent_on_repeating_what_timed_out(tmp_path: Path) -> 
     with opened(tmp_path) as archive:
         assert archive.finished == "budget"
         assert archive.spent.known_usd == pytest.approx(0.04)
+    assert "evolve doctor --endpoint" in (tmp_path / "out.txt").read_text()
 
 
 def test_a_run_without_one_answer_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_the_last_failure_is_raised_with_what_to_do() -> None:
         (status(403), "auth", "TEST_KEY"),
         (status(404, error="no such model"), "not_found", "no such model"),
         (status(400, error="context length exceeded"), "bad_request", "context length exceeded"),
+        (status(400, error="maximum context length is 2048 tokens"), "bad_request", "lower the run's prompt_tokens"),
         (status(422), "bad_request", "HTTP 422"),
         (status(429, code="insufficient_quota"), "quota", "credit"),
         (status(400, error="max_tokens is too large"), "bad_request", "too large"),

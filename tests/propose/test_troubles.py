@@ -59,23 +59,39 @@ def test_what_is_asked_again_at_once_and_changed_is_no_trouble() -> None:
     assert servers.troubles.current() == ()
 
 
-def test_a_silence_is_shown_soon_and_reported_when_it_is_longer_than_usual() -> None:
+def test_another_kind_of_trouble_is_due_at_once() -> None:
+    servers = Servers()
+    servers.refuse(FIRST, 20.0)
+    assert [trouble.reason for trouble in servers.troubles.due()] == ["rate_limited"]
+    servers.now = 1.0
+    servers.hear(SECOND, CallPhase.FAILED, "server_error", message="HTTP 500", again_in_s=1.0, tries=(1, 5))
+    assert [trouble.reason for trouble in servers.troubles.due()] == ["server_error"]
+    servers.now = 2.0
+    servers.refuse(FIRST, 20.0)
+    assert servers.troubles.due() == []
+
+
+def test_a_silence_is_shown_and_reported_when_it_is_longer_than_usual() -> None:
     servers = Servers()
     servers.hear(FIRST, CallPhase.CALLING, limit_s=300.0)
     servers.now = 4.0
     assert servers.troubles.current() == ()
+    assert servers.troubles.due() == []
     servers.now = 6.0
     silent = ServerTrouble(model="m", reason="silent", message="no answer", waiting=1, silent_s=6.0, gives_up_s=300.0)
     assert servers.troubles.current() == (silent,)
-    assert servers.troubles.due() == []
+    assert servers.troubles.due() == [silent]
     assert servers.troubles.gives_up_in_s() == 294.0
+    servers.now = 35.0
+    assert servers.troubles.due() == []
     servers.now = 100.0
     assert len(servers.troubles.due()) == 1
     servers.hear(FIRST, CallPhase.ANSWERED, "stop")
     servers.now = 200.0
     servers.hear(FIRST, CallPhase.CALLING, limit_s=300.0)
-    servers.now = 300.0
-    assert servers.troubles.due() == []  # the last answer took as long
+    servers.now = 300.0  # the last answer took as long
+    assert servers.troubles.due() == []
+    assert servers.troubles.current() == ()
     servers.now = 400.0
     assert len(servers.troubles.due()) == 1
     servers.troubles.ended(FIRST)

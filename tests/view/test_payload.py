@@ -301,7 +301,7 @@ def test_a_server_that_fails_is_quoted_until_it_answers(recorded_runs):
     initial = run.initial()
     ended = run.archive.reader.chronicle.events
     sent = {"call": 0, "model": "m"}
-    busy = {**sent, "phase": CallPhase.FAILED, "status": "rate_limited", "http_status": 429}
+    busy = {**sent, "phase": CallPhase.FAILED, "status": "rate_limited", "http_status": 429, "again_in_s": 20.0}
     for generation in (1, 2):
         run.archive.asked(make_question(generation, [initial]), "a prompt")
         key = PatchKey(generation, 0)
@@ -313,6 +313,8 @@ def test_a_server_that_fails_is_quoted_until_it_answers(recorded_runs):
     answered = changes(run.archive.reader, ended)
     (trouble,) = head["troubles"]
     assert trouble.pop("t") == head["newest"]
+    (first,) = [event for event in run.archive.reader.calls(PatchKey(1, 0)) if event.phase is CallPhase.FAILED]
+    assert trouble.pop("next_t") == first.t + 20.0
     assert trouble == {"model": "m", "status": "rate_limited", "message": "HTTP 429: slow down 2", "failed": 2}
     assert calls["said"][0] == {"status": "rate_limited", "message": "HTTP 429: slow down 1", "calls": 1}
     assert answered["troubles"] == []
@@ -323,11 +325,12 @@ def test_a_request_without_an_answer_is_silent_while_the_run_goes_on(recorded_ru
     initial = run.initial()
     for generation in (1, 2):
         run.archive.asked(make_question(generation, [initial]), "a prompt")
-        sent = CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m")
+        sent = CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m", limit_s=300.0)
         run.archive.called(PatchKey(generation, 0), sent)
     (silent,) = run_document("server_silent", run.archive.reader)["troubles"]
     assert (silent["model"], silent["status"], silent["failed"]) == ("m", "silent", 0)
-    assert silent["t"] == run.archive.reader.calls(PatchKey(1, 0))[0].t
+    sent_at = run.archive.reader.calls(PatchKey(1, 0))[0].t
+    assert (silent["t"], silent["shown_t"], silent["gives_up_t"]) == (sent_at, sent_at + 5.0, sent_at + 300.0)
     run.archive.stopped("interrupted")
     assert run_document("server_silent", run.archive.reader)["troubles"] == []
 

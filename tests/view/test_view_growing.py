@@ -244,10 +244,18 @@ def test_the_head_of_a_run_that_goes_on_says_how_far_it_is_what_is_under_way_and
         assert re.search(r"3( of \d+)? generations; under way: 4 \((asked|being judged)\)", head.inner_text())
         before = head.locator(".clock").inner_text()
         looked.page.wait_for_function("(before) => document.querySelector('.clock').textContent !== before", arg=before)
-        failed = {"call": 0, "phase": CallPhase.FAILED, "status": "server_error", "model": "fake-8b"}
+        failed = {
+            "call": 0,
+            "phase": CallPhase.FAILED,
+            "status": "server_error",
+            "model": "fake-8b",
+            "again_in_s": 40.0,
+        }
         growing.archive.asked(make_question(5, [growing.archive.reader.best]), "a prompt")
         growing.archive.called(PatchKey(5, 0), CallEvent(**failed, message="HTTP 500: CUDA out of memory"))
-        head.get_by_text(re.compile(r"⚠ fake-8b: HTTP 500: CUDA out of memory, 1 failed, the last \d.* ago")).wait_for()
+        head.get_by_text(
+            re.compile(r"⚠ fake-8b: HTTP 500: CUDA out of memory, 1 failed, the last \d.* ago; next try in \d+ s")
+        ).wait_for()
         growing.archive.stopped("generations")
         growing.archive.close()
         head.get_by_text("finished").wait_for()

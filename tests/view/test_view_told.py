@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from evaluator.evaluation import telling_line
 from evolve.archive.events import FreshEvent, FreshState
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.program import PatchKind
-from evolve.review.generation_view import telling_line
 from evolve.review.generations import csv_text
 from evolve.view.payload import run_document
 from tests.loop.climbing import configure, evolve, meta_answer, patch, script

@@ -18,16 +18,20 @@ function progressOf(run) {
   return !run.state.running || !open.length ? ended : `${ended}; under way: ${words.slice(0, 4).join(", ")}${words.length > 4 ? ` and ${words.length - 4} more` : ""}`;
 }
 
-const SILENT_S = 5;
-
-// The trouble of each model's server in a line: how many calls failed since its last answer, and what it said; or for how long it has said nothing.
+// The trouble of each model's server in a line: how many calls failed since its last answer, what it said, and when it is asked again; or for how
+// long it has said nothing, and when the request is given up.
 function troublesOf(run, live) {
   const ongoing = live && run.state.running;
   const lines = run.troubles.map((one) => {
-    const since = Math.max(1, Math.round(Date.now() / 1000 - one.t));
+    const now = Date.now() / 1000;
+    const since = Math.max(1, Math.round(now - one.t));
     const said = `⚠ ${brief(one.model, 60)}: ${brief(one.message, 300)}`;
-    if (one.status === "silent") return ongoing && since >= SILENT_S ? `${said} for ${duration(since)}` : null;
-    return `${said}, ${one.failed} failed${ongoing ? `, the last ${duration(since)} ago` : " since its last answer"}`;
+    if (one.status === "silent") {
+      const end = one.gives_up_t === null ? "" : `, gives up at ${duration(one.gives_up_t - one.t)}`;
+      return ongoing && now >= one.shown_t ? `${said} for ${duration(since)}${end}` : null;
+    }
+    const next = one.next_t > now ? `; next try in ${duration(one.next_t - now)}` : "";
+    return `${said}, ${one.failed} failed${ongoing ? `, the last ${duration(since)} ago${next}` : " since its last answer"}`;
   });
   return lines.filter(Boolean).join("\n");
 }
