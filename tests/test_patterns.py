@@ -115,7 +115,7 @@ def test_blanks_in_an_answer_take_no_time() -> None:
         assert len(read_summaries(f"{line}\nGeneration 1{blanks}x\n{line}", [1, 2])) <= 1
         assert read_insights(line)[1] == ()
     pad, _ = read_insights("\n".join(f"## {title}{blanks}\n- x{blanks}" for title in SECTIONS))
-    assert [clean_body(section) for section in pad.sections] == ["- x"] * len(SECTIONS)
+    assert [clean_body(section) for section in pad[1:]] == ["- x"] * len(SECTIONS)
 
 
 def test_feedback_is_cut_before_paths_are_looked_for() -> None:

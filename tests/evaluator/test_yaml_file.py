@@ -16,7 +16,8 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9
         (BOMB, "line 2: is not valid YAML .an alias within an anchor"),
         ("a: &a {b: *a}", "an alias within an anchor"),
         ("a: &a 1\nb: [" + "*a, " * 200 + "]", "more than 100 aliases"),
-        ("a: " + "[" * 100_000, "nested more than 50 deep"),
+        ("a: " + "[" * 60, "nested more than 50 deep"),
+        ("a: " + "[" * 100_000, "nested more than 50 deep|exceeded maximum nesting depth"),  # libyaml has its own limit
         ("a: " + "9" * 5000, "a number of more than 1000 digits"),
         ("a: 1" + ":1" * 100_000, "a number of more than 1000 digits"),
         ("a: 2020-13-45", "month must be in 1..12"),
