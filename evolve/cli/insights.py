@@ -2,7 +2,6 @@
 
 import argparse
 import shutil
-import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -25,6 +24,8 @@ _GAINS, _POINTS, _FAILURES, _NEXT = 2, 2, 2, 3
 """Lines under each heading of the short form: with headings and all else they are 15."""
 _WIDE: Final = 160
 """Characters of a line where there is no terminal."""
+_LONGEST_WORD: Final = 30
+"""A longer word may be cut, so that a text without blanks is shown, too."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,4 +97,8 @@ def _change(view: GenerationView) -> str:
 def _line(text: str) -> str:
     """A text on one line of the terminal, without the signs of Markdown."""
     line = one_line(text.replace("**", "").replace("`", ""), 1000)
-    return textwrap.shorten(line, shutil.get_terminal_size((_WIDE, 0)).columns - 2, placeholder=" …")
+    wide = max(shutil.get_terminal_size((_WIDE, 0)).columns - 2, 4)
+    if len(line) <= wide:
+        return line
+    blank = line.rfind(" ", max(1, wide - 2 - _LONGEST_WORD), wide - 1)
+    return f"{line[: blank if blank > 0 else wide - 2]} …"

@@ -175,6 +175,14 @@ def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> N
     assert "the first came after 7" in evolve(thirty, "insights", "r", "--at", "6").stderr
 
 
+@pytest.mark.parametrize("columns", [2, 12])
+def test_insights_on_a_terminal_that_is_narrower_than_a_word_show_its_beginning(thirty: Path, columns: int) -> None:
+    lines = evolve(thirty, "insights", "r", environment={"COLUMNS": str(columns)}).stdout.splitlines()
+    cut = [line.strip() for line in lines if line.endswith("…")]
+    assert len(cut) > 3
+    assert "…" not in cut
+
+
 def test_insights_in_short_are_15_lines_and_name_the_way_to_the_whole_report(thirty: Path) -> None:
     said = evolve(thirty, "insights", "r", "--at", "14")
     lines = said.stdout.splitlines()
