@@ -326,7 +326,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         steps.append(
             (command("doctor", "--endpoint", run / "run.yaml"), "does the model answer in the form of a patch?")
         )
-    if archive.best is not None and not archive.best_holds:
+    if archive.best is not None and archive.best.parents and not archive.best_holds:
         without = command("resume", run, "--exclude", str(archive.best.generation), *_further(session, reason))
         steps.append((without, "go on without a best that fails elsewhere"))
     elif archive.fresh_of_best not in CONFIRMING:

@@ -189,6 +189,19 @@ def test_what_the_held_out_suite_alone_accuses_is_not_solved_for_anybody(
         assert not read_run("r", archive).solved
 
 
+def test_an_initial_program_that_the_held_out_suite_accuses_is_none_to_exclude(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = shutil.copytree(TASK, here / "drawn")
+    initial, line = task / "initial.py", table("shown", elsewhere="index = 1 // 0", worse=1)
+    initial.write_text(initial.read_text().replace("    # next", f"    {line}\n    # next"))
+    assert main(["run", configure(here, "return 0", task=str(task)), "--name", "r"]) == 1
+    said = capsys.readouterr().out
+    assert "generation 0, the best, is not correct on hidden" in said
+    assert "--exclude" not in said
+    assert f"resume {Path('runs/r')} --generations 2" in said
+
+
 @pytest.mark.parametrize(("cpu_s", "accused"), [(0.005, True), (0.02, False)])
 def test_a_limit_is_held_against_a_program_that_was_never_near_it_alone(
     cpu_s: float, accused: bool, make_evaluation: Any
