@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self, cast
 
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import FARTHEST, Evaluation
 from evaluator.objective import SCORE_ITSELF
 from evaluator.untrusted import block, one_line
 from evolve.archive.disk import sync_folder, using
@@ -199,6 +199,7 @@ class Archive:
         has an event of its own."""
         if call.phase is CallPhase.WAITING:
             raise ValueError("a call that is held back is no moment to record")
+        begins = call.phase is CallPhase.CALLING
         event = CalledEvent(
             key=key,
             call=call.call,
@@ -209,8 +210,8 @@ class Archive:
             message=call.message,
             sampled=call.sampled or None,
             adapted=tuple(call.adapted),
-            limit_s=call.limit_s,
-            again_in_s=None if call.again_in_s is None else round(call.again_in_s, 3),
+            limit_s=_seconds(call.limit_s) if begins else None,
+            again_in_s=None if begins else _seconds(call.again_in_s),
             **replace(call.usage, tokens_cached=0).to_json(),
         )
         self._record(event)
@@ -416,6 +417,12 @@ class Archive:
         """Let the refs follow the journal."""
         self._refs.follow(self.reader.wanted_refs())
         self._behind = 0
+
+
+def _seconds(stated: float | None) -> float | None:
+    """The seconds that a model's client states, as an event takes them: a client of one's own may state no limit as
+    infinite, and a moment that has passed as a negative number."""
+    return None if stated is None else round(min(max(0.0, stated), FARTHEST), 3)
 
 
 def repair(folder: Path) -> str:
