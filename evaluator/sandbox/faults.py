@@ -39,7 +39,8 @@ def message(exception: BaseException) -> str:
     arguments = _args_of(exception)
     formatter = _formatter(type(exception))
     more = [part.__get__(exception) for part in _OF_SYSTEM_ERRORS] if isinstance(exception, OSError) else []
-    if formatter is not None and all(_plain(part) for part in (*arguments, *more)):
+    named = [part for part in more if type(part) is not bytes]  # a file may be named by bytes
+    if formatter is not None and all(_plain(part) for part in (*arguments, *named)):
         try:
             return str(formatter(exception))[:_TEXT_LIMIT]
         except ValueError:  # an int of too many digits

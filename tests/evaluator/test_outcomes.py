@@ -38,6 +38,7 @@ def test_an_honest_program_reaches_the_ceiling(evaluator: SandboxedEvaluator) ->
 GOES_ON = [
     ("return 1 / 0", Outcome.EXCEPTION, "ZeroDivisionError: division by zero"),
     ("raise KeyError('size')", Outcome.EXCEPTION, "KeyError: 'size'"),
+    ("raise OSError(2, 'No such file', b'/x')", Outcome.EXCEPTION, "[Errno 2] No such file: b'/x'"),
     ("raise SystemExit(3)", Outcome.EXCEPTION, "SystemExit: 3"),
     ("class Bare(BaseException): pass\nraise Bare", Outcome.EXCEPTION, "Bare"),
     ("def deeper(n): return deeper(n + 1)\ndeeper(0)", Outcome.EXCEPTION, "RecursionError"),
