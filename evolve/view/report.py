@@ -98,10 +98,11 @@ class _TextLines:
 
     def _packed_text(self, text: str) -> Any:
         if text not in self._places:
-            self._characters -= len(text)
-            self._left -= text.count("\n") + 1
-            if min(self._characters, self._left) < 0:
+            lines = text.count("\n") + 1
+            if len(text) > self._characters or lines > self._left:
                 return LEFT_OUT
+            self._characters -= len(text)
+            self._left -= lines
             self._places[text] = len(self.texts)
             numbers = self._numbers
             self.texts.append([numbers.setdefault(line, len(numbers)) for line in text.split("\n")])

@@ -85,6 +85,23 @@ def test_a_text_that_many_questions_name_stands_once_and_one_too_long_is_left_ou
     assert answers[-1].startswith("(left out: longer than a report takes: 3,000,000 characters, 3,000,001 lines;")
 
 
+def test_what_is_short_stands_in_a_report_that_has_no_room_for_a_long_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded_runs
+) -> None:
+    monkeypatch.setattr("evolve.view.report.MOST_OF_ALL", 100_000)
+    run = recorded_runs("full")
+    initial = run.initial()
+    for generation, answer in enumerate(("long " * 40_000, "short " * 40), 1):
+        run.ask(generation, [initial], answer=answer)
+    shutil.copytree(run.archive.folder, tmp_path / "runs" / "full")
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "full"]) == 0
+    (read,) = data_of(tmp_path / "full.html")["runs"]
+    long, short = (read["gendocs"][str(n)]["attempts"][0]["answer"] for n in (1, 2))
+    assert long.startswith("(left out: this report holds ")
+    assert short == "short " * 40
+
+
 def test_runs_of_one_name_in_two_folders_are_told_apart_by_their_paths(reported: Path, chromium: Any) -> None:
     for name, folder in (("first", "x1"), ("second", "x2")):
         shutil.copytree(f"runs/{name}", f"{folder}/a")
