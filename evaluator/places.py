@@ -31,6 +31,11 @@ def resolve(name: str, *, beside: Path) -> Path:
     return (beside / name).resolve()
 
 
+def is_shipped(name: str) -> bool:
+    """Whether `name` means a file that ships, wherever the packages are installed."""
+    return name.startswith(tuple(_SHIPPED))
+
+
 def content_of(path: Path) -> bytes:
     """The bytes of a file. Raises TaskError."""
     try:

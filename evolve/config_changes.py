@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evaluator.places import is_shipped
 from evaluator.task_files import built_in_tasks
 from evolve.config import Config, ModelConfig, build_config, set_key
 from evolve.errors import InputError
@@ -30,7 +31,7 @@ def with_absolute_paths(config: Config) -> Config:
 def _with_absolute_script(model: ModelConfig) -> ModelConfig:
     if model.command is not None and "/" in model.command[0]:
         return model.model_copy(update={"command": [str(Path(model.command[0]).absolute()), *model.command[1:]]})
-    if model.script is None:
+    if model.script is None or is_shipped(model.model.removeprefix("scripted:")):
         return model
     return model.model_copy(update={"model": f"scripted:{model.script}"})
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from evaluator.yaml_file import parse_value
 from evolve.config import ModelConfig, build_config, keys, render_config, set_key
+from evolve.config_changes import with_absolute_paths
 from evolve.errors import InputError
 
 
@@ -112,3 +113,9 @@ def test_a_scripted_model_may_read_a_file_that_ships() -> None:
     assert shipped.script is not None
     assert shipped.script.is_file()
     assert ModelConfig(model="qwen").script is None
+
+
+def test_a_run_keeps_the_name_of_a_file_that_ships_wherever_that_is_installed() -> None:
+    named = "scripted:programs:placement/tour_answers.yaml"
+    config = build_config({"models": [{"model": named}]}, origin="x")
+    assert with_absolute_paths(config).models[0].model == named

@@ -92,12 +92,12 @@ def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) 
 
 
 def test_a_client_may_state_its_times_with_any_call_and_as_any_number(folder: Path) -> None:
-    key, times = PatchKey(1, 0), {"limit_s": float("inf"), "again_in_s": -0.5}
+    key, limit_s = PatchKey(1, 0), float("inf")
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         record(archive, 0)
         ask(archive, 1, prompt="why?")
         for phase, status in ((CallPhase.CALLING, "calling"), (CallPhase.FAILED, "timeout")):
-            archive.called(key, CallEvent(call=0, phase=phase, status=status, **times))
+            archive.called(key, CallEvent(call=0, phase=phase, status=status, limit_s=limit_s, again_in_s=-0.5))
     with RunReader.open(folder) as archive:
         calling, failed = archive.calls(key)
     assert calling.limit_s is not None
