@@ -49,14 +49,29 @@ def _run(name: str, archive: RunReader, lines: "_TextLines") -> dict[str, Any]:
     document |= {key: without_paths(document[key]) for key in ("config", "sessions")}
     drawn = {0} if archive.best is None else {0, archive.best.generation}
     packed: dict[str, Any] = lines.packed(document)
-    # A small archive can name one text of 16 MB in thousands of questions.
-    generations, text = {}, lru_cache(maxsize=_KEPT)(lambda name: shown(archive.text(name)))
+    generations, text = {}, _reader_of_texts(archive)
     for number in archive.statuses:
         generation = without_model_paths(payload.generation_document(archive, number, text))
         if "pictures" in generation and number not in drawn:  # they are long; these two are what others stand beside
             generation |= {"pictures": {}, "pictures_problem": None}
         generations[str(number)] = lines.packed(generation)
     return packed | {"gens": gens, "gendocs": generations}
+
+
+def _reader_of_texts(archive: RunReader) -> Callable[[str], str]:
+    """Reads a text by its id, as it is shown. A small archive can name texts of 16 MB in thousands of questions: one
+    that is too long is read once."""
+    too_long: dict[str, str] = {}
+
+    @lru_cache(maxsize=_KEPT)
+    def read(name: str) -> str:
+        whole = archive.text(name)
+        text = shown(whole)
+        if text is not whole:
+            too_long[name] = text
+        return text
+
+    return lambda name: too_long.get(name) or read(name)
 
 
 def _compared(runs: Mapping[str, RunReader]) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,28 @@ def test_a_text_that_many_questions_name_stands_once_and_one_too_long_is_left_ou
     answers = [document["runs"][0]["gendocs"][str(n)]["attempts"][0]["answer"] for n in range(1, 31)]
     assert answers[:-1] == ["\n" * 15_000] * 29
     assert answers[-1].startswith("(left out: longer than a report takes: 3,000,000 characters, 3,000,001 lines;")
+
+
+def test_a_text_that_is_too_long_is_read_once_however_many_others_are_named_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded_runs
+) -> None:
+    monkeypatch.setattr("evolve.view.report.MOST_CHARACTERS", 300)
+    monkeypatch.setattr("evolve.view.report._KEPT", 2)
+    run, read, texts = recorded_runs("cycles"), Counter[str](), RunReader.text
+    initial = run.initial()
+    for generation in range(1, 10):
+        run.ask(generation, [initial], answer="abc"[generation % 3] * 400)
+    answers = {run.archive.reader.attempts(generation)[0].answer for generation in range(1, 10)}
+    shutil.copytree(run.archive.folder, tmp_path / "runs" / "cycles")
+    monkeypatch.chdir(tmp_path)
+
+    def text(reader: RunReader, name: str) -> str:
+        read[name] += 1
+        return texts(reader, name)
+
+    monkeypatch.setattr(RunReader, "text", text)
+    assert main(["report", "cycles"]) == 0
+    assert [read[name] for name in answers] == [1, 1, 1]
 
 
 def test_what_is_short_stands_in_a_report_that_has_no_room_for_a_long_text(
