@@ -65,7 +65,7 @@ def test_cut_off_again_and_again_it_is_the_same_run(make_run, tmp_path: Path) ->
     git(copy, "fsck", "--strict")
 
 
-@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.nightly)])
 def test_the_last_events_may_be_torn_at_any_byte(make_run, step: int) -> None:
     run = make_run(generations=2)
     journal = run / "journal.jsonl"

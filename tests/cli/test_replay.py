@@ -133,14 +133,12 @@ def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, chang
 
 
 OTHERS = [name for name in built_in_tasks() if name != "placement"]  # which the tests above and README's tour replay
+LONG = ("bin_packing", "txn_scheduling")  # the first takes a minute and more
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "task",
-    [  # bin_packing takes a minute and more
-        pytest.param(name, marks=[pytest.mark.nightly] if name == "bin_packing" else []) for name in OTHERS
-    ],
+    "task", [pytest.param(name, marks=[pytest.mark.nightly] if name in LONG else []) for name in OTHERS]
 )
 def test_a_real_run_of_every_other_task_that_ships_is_read_again(task, tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)

@@ -24,7 +24,7 @@ from tests.loop.killing import (
 )
 
 SEED = 3
-each_cut = pytest.mark.parametrize("cuts", [2, pytest.param(6, marks=pytest.mark.slow)])
+each_cut = pytest.mark.parametrize("cuts", [2, pytest.param(4, marks=pytest.mark.slow)])
 """How many places a run is cut off at: all of them take minutes. The seed says which."""
 
 

@@ -143,7 +143,7 @@ def test_fresh_instances_are_drawn_twice_for_a_best_that_fails_and_are_no_part_o
     ("unknown", "verdict"),
     [
         ("return fallback(gpu_num, models)", SAID),
-        pytest.param("raise MemoryError", "is not correct on adrs-holdout", marks=pytest.mark.slow),
+        pytest.param("raise MemoryError", "is not correct on adrs-holdout", marks=pytest.mark.nightly),
     ],
     ids=["gains nothing there", "fails there"],
 )

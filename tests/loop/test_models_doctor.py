@@ -19,7 +19,9 @@ def checks_of(config: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Check]:
 
 
 @pytest.mark.slow
-def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(tmp_path: Path) -> None:
+def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prompts: list[str] = []
 
     def behave(received: Received) -> Behaviour:
@@ -42,28 +44,25 @@ def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(tmp_
             model(server.url, name="x", api_key_env="NONE"),
         ]
         config = configure(tmp_path, models=models)
-        told = json.loads(evolve(tmp_path, "doctor", "--endpoint", config, "--json", code=1).stdout)
+        shown = evolve(tmp_path, "doctor", "--endpoint", config, code=1).stdout
         assert list(tmp_path.iterdir()) == [tmp_path / "config.yaml"]
-        shown = evolve(tmp_path, "doctor", "--endpoint", config, "--model", "m").stdout
+        checks = checks_of(config, monkeypatch)
         finish(tmp_path, "run", config, "--name", "r", "--generations", "1", "--model", "m")
-    checks = {check["name"]: check for check in told["checks"]}
-    assert checks["model m"]["state"] == "ok"
-    assert "9 tokens in, 1 out" in checks["model m"]["detail"]
+    assert checks["model m"].state is Finding.OK
+    assert "9 tokens in, 1 out" in checks["model m"].detail
     parameters = checks["model m: parameters"]
-    assert parameters["detail"] == "takes top_p 0.9, max_tokens 5000; asked otherwise: temperature dropped"
-    assert parameters["settings"] == {"temperature": None}
-    assert checks["model m: usage"]["detail"] == "reported"
-    assert "33,000 tokens" in checks["model m: context"]["detail"]
-    assert (checks["model m: context"]["state"], checks["model m: context"]["settings"]) == (
-        "broken",
-        {"prompt_tokens": 28_000},
-    )
-    assert checks["model m: patch"]["state"] == "ok"
-    assert checks["model m: cost"]["detail"] == "0.000026 USD for this question"
-    assert checks["model other"]["state"] == "broken"
-    assert "CLIMB_KEY" in checks["model other"]["fix"]
-    assert checks["model x"]["state"] == "absent"
-    assert "NONE is not set" in checks["model x"]["fix"]
+    assert parameters.detail == "takes top_p 0.9, max_tokens 5000; asked otherwise: temperature dropped"
+    assert parameters.settings == {"temperature": None}
+    assert checks["model m: usage"].detail == "reported"
+    context = checks["model m: context"]
+    assert "33,000 tokens" in context.detail
+    assert (context.state, context.settings) == (Finding.BROKEN, {"prompt_tokens": 28_000})
+    assert checks["model m: patch"].state is Finding.OK
+    assert checks["model m: cost"].detail == "0.000026 USD for this question"
+    assert checks["model other"].state is Finding.BROKEN
+    assert "CLIMB_KEY" in checks["model other"].fix
+    assert checks["model x"].state is Finding.ABSENT
+    assert "NONE is not set" in checks["model x"].fix
     assert "model m: parameters: put into the configuration: temperature: null" in shown
     assert len(set(prompts)) == 1, "what doctor asks is what a run asks first"
 

@@ -149,7 +149,7 @@ def test_show_tells_which_model_was_asked_and_why(chose: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed_at", [(24,), pytest.param((9, 24, 35), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("killed_at", [(24,), pytest.param((9, 24, 35), marks=pytest.mark.nightly)])
 def test_a_run_that_was_killed_asks_the_same_models(chose: Path, tmp_path: Path, killed_at: tuple[int, ...]) -> None:
     """With an answer written down, and with a question under way, whose loss costs nothing in the comparison."""
     with OpenAIServer(default=behave) as server:

@@ -1,7 +1,6 @@
 """What a run has seen decides what is tried next, and a program that fails is mended."""
 
 import random
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +11,7 @@ import pytest
 
 from evaluator.evaluation import Outcome
 from evaluator.task import Instance, Task
-from evolve.config import build_config
 from evolve.language import language_of
-from evolve.loop.session import new_session
 from evolve.offline.ingredients import insert, load_library
 from evolve.offline.outline import Outline
 from evolve.offline.proposer import OfflineProposer
@@ -24,7 +21,8 @@ from evolve.patch.features import features
 from evolve.program import PatchKind
 from evolve.proposal import Change, Choice, Request
 from evolve.propose.requests import Requests
-from tests.loop.by_hand import Watch
+from tests.loop.by_hand import begun
+from tests.loop.killing import offline
 from tests.offline.placement import ENTRY, request_for, run_on
 
 ELSEWHERE = "f" * 40
@@ -96,26 +94,24 @@ def test_where_a_parent_has_had_everything_something_is_proposed_all_the_same() 
     assert OfflineProposer(None, entry_point="solve").propose(request) is not None
 
 
-@pytest.mark.slow
 def test_a_request_tells_what_each_program_of_the_run_changed_and_whether_it_gained(tmp_path: Path) -> None:
-    config = build_config({"generations": 5, "parallel": 1, "seed": 0}, origin="test")
-    with new_session(config, tmp_path / "run") as session:
-        session.run(Watch(), threading.Event())
-        archive = session.archive
-        requests = Requests(archive.reader, seed=0, elites=4)
-        assert archive.reader.best is not None
-        choice = Choice(kind=PatchKind.DIFF, island=0, parent=archive.reader.best, inspirations=(), model="offline")
-        told = requests.make(99, 0, choice, [], None).changes
-        assert told == requests.make(99, 1, choice, [], None).changes
-        made = [program for program in archive.reader.programs if program.parents]
-        assert [change.features for change in told] == [program.origin.features for program in made]
-        for change, program in zip(told, made, strict=True):
-            parent = archive.reader.find(program.parents[0])
+    with begun(tmp_path / "run", offline(tmp_path, parallel=1, generations=8)) as run:
+        run.go()
+        archive = run.archive.reader
+        requests = Requests(archive, seed=0, elites=4)
+        assert archive.best is not None
+        choice = Choice(kind=PatchKind.DIFF, island=0, parent=archive.best, inspirations=(), model="offline")
+        changes = requests.make(99, 0, choice, [], None).changes
+        assert changes == requests.make(99, 1, choice, [], None).changes
+        made = [program for program in archive.programs if program.parents]
+        assert [change.features for change in changes] == [program.origin.features for program in made]
+        for change, program in zip(changes, made, strict=True):
+            parent = archive.find(program.parents[0])
             assert change.parent == parent.commit
             assert change.gained == (
                 (program.correct, program.combined_score) > (parent.correct, parent.combined_score)
             )
-        assert {change.gained for change in told} == {True, False}
+        assert {change.gained for change in changes} == {True, False}
 
 
 # -- mending ---------------------------------------------------------------------------------------------------------

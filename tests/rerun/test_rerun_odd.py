@@ -31,7 +31,7 @@ def equal(folder: Path, *words: str) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("make", "parallel"), [(scripted, 4), (offline, 3)])
 def test_a_run_that_was_killed(tmp_path: Path, make: Callable[..., str], parallel: int, kills: int) -> None:
     chance = random.Random(f"rerun:{parallel}")
@@ -48,13 +48,11 @@ def test_islands_with_copies_between_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_offline_proposer_on_a_task_that_ships_with_its_twin_and_fresh_instances(tmp_path: Path) -> None:
-    config = {"task": "placement", "generations": "12", "parallel": "2"}
-    words = [word for key, value in config.items() for word in (f"--{key}", value)]
-    evolve(tmp_path, "run", *words, "--name", "r", code=None)
+def test_the_offline_proposer_on_a_task_that_ships_with_held_out_and_fresh_instances(tmp_path: Path) -> None:
+    evolve(tmp_path, "run", "--task", "placement", "--generations", "4", "--parallel", "2", "--name", "r", code=None)
     assert count(tmp_path, "held_out") >= 2
     evolve(tmp_path, "note", "r", "best", "remember this one")
-    evolve(tmp_path, "resume", "r", "--generations", "16", code=None)
+    evolve(tmp_path, "resume", "r", "--generations", "6", code=None)
     told = equal(tmp_path)
     assert told["verdicts"]["exact"] == count(tmp_path, "evaluated") >= 2  # fewer where it is solved early
     assert count(tmp_path, "noted") == 1

@@ -100,17 +100,16 @@ def test_every_view_that_is_open_shows_what_one_opened_anew_shows(
             opened[view] = Looked(chromium, served.address)
             opened[view].open(view)
         anew = Looked(chromium, served.address)
-        for step in ("one", "two", "end"):
-            if step == "end":
+        for first, ended in ((1, False), (5, True)):
+            grow(growing, make_evaluation, first)
+            if ended:
                 growing.archive.stopped("generations")
                 growing.archive.close()
-            else:
-                grow(growing, make_evaluation, {"one": 1, "two": 5}[step])
             for view in views:
                 anew.page.goto("about:blank")
                 anew.open(view)
                 anew.page.evaluate(_PAINTED)
-                _until_it_shows(opened[view], view, _shown(anew, step == "end"), step == "end")
+                _until_it_shows(opened[view], view, _shown(anew, ended), ended)
         for looked in [anew, *opened.values()]:
             looked.close()
 
