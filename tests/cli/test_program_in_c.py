@@ -77,6 +77,7 @@ answers:
 """
 
 
+@pytest.mark.slow
 @with_a_compiler
 def test_a_models_patches_of_a_c_program_are_applied_judged_and_recorded(tmp_path, evolve, evolve_json, monkeypatch):
     monkeypatch.chdir(tmp_path)

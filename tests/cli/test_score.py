@@ -200,7 +200,10 @@ def test_ctrl_c_is_heard_while_an_exact_solver_searches(tmp_path, started):
     pytest.importorskip("ortools")
     command = [sys.executable, "-u", "-m", "evolve", "score", str(PLACEMENT / "initial.py"), "--suite", "skewed"]
     process = started([*command, "--baseline", "exact"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)  # 30 instances of up to 11 s: it is in one of them
+    while b"cp_model" not in Path(f"/proc/{process.pid}/maps").read_bytes():
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.5)  # 30 instances of up to 11 s: it is in one of them
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "evolve: interrupted\n")
