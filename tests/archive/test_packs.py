@@ -92,7 +92,9 @@ def test_packs_do_not_become_many(tmp_path: Path) -> None:
     assert [objects.text(name) for name in names] == [f"number {number}\n" for number in range(70)]
 
 
-@pytest.mark.parametrize("generations", [PACKED_ONCE, pytest.param(LONG, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "generations", [pytest.param(PACKED_ONCE, marks=pytest.mark.slow), pytest.param(LONG, marks=pytest.mark.nightly)]
+)
 def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: Path, generations: int) -> None:
     """Objects that no ref names yet look like garbage to git, which is told that nothing here is."""
     with RunReader.open(make_run("whole", generations=generations)) as archive:

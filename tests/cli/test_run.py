@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.loop.climbing import configure, evolve, patch, script
+from tests.loop.climbing import ROOT, configure, events, evolve, patch, script, start, wait_until
 
 Started = Callable[..., subprocess.Popen[Any]]
 EVOLVE = [sys.executable, "-m", "evolve"]
@@ -114,28 +114,21 @@ def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(
     evolve(tmp_path, "show", "killed", "best", "--code")
 
 
-def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path, started: Started) -> None:
-    running = started(
-        [*EVOLVE, "run", "--name", "stopped", "--task", CURVE, "--generations", "100000"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    journal = tmp_path / "runs" / "stopped" / "journal.jsonl"
-    while not journal.exists() or journal.read_text().count('"evaluated"') < 4:
-        assert running.poll() is None
-        time.sleep(0.02)
+def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
+    out, err = tmp_path / "out", tmp_path / "err"
+    words = ["run", "--name", "stopped", "--task", CURVE, "--generations", "100000"]
+    given = {**os.environ, "PYTHONPATH": str(ROOT)}
+    running = start(tmp_path, words, given, out=out, err=err, prepare=os.setsid)
+    wait_until(lambda: [event["event"] for event in events(tmp_path, "stopped")].count("evaluated") >= 4, running)
     beside = evolve(tmp_path, "resume", "stopped", code=2)
     assert "evolve: " in beside.stderr
     assert str(running.pid) in beside.stderr
     # A terminal sends Ctrl-C to every process of the group, evaluator and git included.
     os.killpg(running.pid, signal.SIGINT)
-    out, err = running.communicate(timeout=60)
-    assert running.returncode == 130, err
-    assert "evolve resume runs/stopped" in out
-    assert "Traceback" not in err
+    running.join(60)
+    assert running.exitcode == 130, err.read_text()
+    assert "evolve resume runs/stopped" in out.read_text()
+    assert "Traceback" not in err.read_text()
     check_record(tmp_path, "stopped")
     known = len(listing(tmp_path, "stopped")["programs"])
     evolve(tmp_path, "resume", "stopped", "--generations", str(known + 3))

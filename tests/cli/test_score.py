@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.places import PROGRAMS
+from tests.loop.climbing import ROOT, start, wait_until
 
 PLACEMENT = PROGRAMS / "placement"
 KEYS = {
@@ -171,7 +173,7 @@ def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs
 
 
 @pytest.mark.parametrize("strict", [[], ["--strict"]], ids=["plain", "strict"])
-def test_ctrl_c_ends_long_candidates_at_once(tmp_path, strict, started):
+def test_ctrl_c_ends_long_candidates_at_once(tmp_path, strict):
     shutil.copytree(Path(__file__).parent.parent / "data" / "smallest", tmp_path / "task")
     settings = tmp_path / "task" / "task.yaml"
     text = settings.read_text()
@@ -186,21 +188,23 @@ def test_ctrl_c_ends_long_candidates_at_once(tmp_path, strict, started):
     (tmp_path / "task" / "judge.py").write_text(judge)
     for name in "abc":  # answers the first instance
         (tmp_path / f"{name}.py").write_text("def smallest(items):\n    while len(items) == 2: pass\n    return 0\n")
-    command = [sys.executable, "-m", "evolve", "score", "a.py", "b.py", "c.py", "--task", "task", *strict]
-    process = started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not begun.exists():
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert (process.returncode, out, err) == (130, "", "evolve: interrupted\n")
+    out, err = tmp_path / "out", tmp_path / "err"
+    words = ["score", "a.py", "b.py", "c.py", "--task", "task", *strict]
+    process = start(tmp_path, words, {**os.environ, "PYTHONPATH": str(ROOT)}, out=out, err=err)
+    wait_until(begun.exists, process)
+    os.kill(process.pid, signal.SIGINT)
+    process.join(30)
+    assert (process.exitcode, out.read_text(), err.read_text()) == (130, "", "evolve: interrupted\n")
 
 
 def test_ctrl_c_is_heard_while_an_exact_solver_searches(tmp_path, started):
     pytest.importorskip("ortools")
     command = [sys.executable, "-u", "-m", "evolve", "score", str(PLACEMENT / "initial.py"), "--suite", "skewed"]
     process = started([*command, "--baseline", "exact"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)  # 30 instances of up to 11 s: it is in one of them
+    while b"cp_model" not in Path(f"/proc/{process.pid}/maps").read_bytes():
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.5)  # 30 instances of up to 11 s: it is in one of them
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "evolve: interrupted\n")

@@ -287,7 +287,7 @@ def test_a_fork_bomb_meets_its_limits_and_leaves_nothing(level: str, user: int) 
             except OSError:
                 pass
     """
-    ending = run_as(user, level, textwrap.dedent(text), cpu_total_s=1.5, wall_s=20.0, memory_mb=8192)
+    ending = run_as(user, level, textwrap.dedent(text), cpu_total_s=0.5, wall_s=20.0, memory_mb=8192)
     assert ending["outcome"] in ("cpu_limit", "timeout")
     assert marked(marker) == []
 

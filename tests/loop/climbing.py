@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TASK = ROOT / "tests" / "data" / "climb"
 KEY = "sk-test-5b1f3c9e7d204a68"
 FORKS = get_context("forkserver")
-COMMANDS = ["run", "resume", "list", "show", "rerun"]
+COMMANDS = ["run", "resume", "list", "show", "rerun", "view"]
 FORKS.set_forkserver_preload(
     [
         *(f"evolve.cli.{name}" for name in ["main", *COMMANDS, "conduct"]),
@@ -102,13 +102,27 @@ def forked(
     """Run the command to its end in a fork, where `prepare` is called first."""
     with tempfile.TemporaryDirectory() as place:
         out, err = Path(place, "out"), Path(place, "err")
-        process = FORKS.Process(target=_as_a_module, args=(folder, words, dict(environment), prepare, out, err))
-        process.start()
+        process = start(folder, words, environment, out=out, err=err, prepare=prepare)
         process.join(300)
         if process.exitcode is None:
             kill(process)
             raise subprocess.TimeoutExpired(list(words), 300, out.read_text(), err.read_text())
         return subprocess.CompletedProcess(list(words), process.exitcode, out.read_text(), err.read_text())
+
+
+def start(
+    folder: Path,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    out: Path,
+    err: Path,
+    prepare: Callable[[], None] | None = None,
+) -> Any:
+    """Start the command in a fork, where `prepare` is called first. What it says goes to the files `out` and `err`."""
+    process = FORKS.Process(target=_as_a_module, args=(folder, words, dict(environment), prepare, out, err))
+    process.start()
+    return process
 
 
 def _as_a_module(

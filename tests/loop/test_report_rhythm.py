@@ -70,7 +70,7 @@ def rounds(journal: list[dict[str, Any]], *, later: int) -> Rounds:
     return Rounds(waiting, delays, between, programs - programs_begun)
 
 
-@pytest.mark.parametrize("report_s", [0.5, 1.5])
+@pytest.mark.parametrize("report_s", [0.5, pytest.param(1.5, marks=pytest.mark.slow)])
 def test_a_report_comes_into_force_at_least_every_twice_meta_every_programs(tmp_path: Path, report_s: float) -> None:
     """As long as no more than `meta_every` programs are evaluated while one is written."""
     told = rounds(play(tmp_path, report_s=report_s), later=EVERY)
@@ -80,6 +80,7 @@ def test_a_report_comes_into_force_at_least_every_twice_meta_every_programs(tmp_
     assert set(told.delays) == {1}, "each begins at the very event that makes it due"
 
 
+@pytest.mark.slow
 def test_after_a_report_that_takes_longer_than_the_programs_the_next_one_begins_at_once(tmp_path: Path) -> None:
     """No proposal waits for a report. So more programs than usual come before the next one."""
     told = rounds(play(tmp_path, report_s=6.0), later=EVERY)
@@ -88,6 +89,7 @@ def test_after_a_report_that_takes_longer_than_the_programs_the_next_one_begins_
     assert max(told.delays) <= 1
 
 
+@pytest.mark.slow
 def test_after_a_round_of_three_calls_the_next_one_is_about_as_many_proposals_as_keep_calls_to_a_fifth(
     tmp_path: Path,
 ) -> None:

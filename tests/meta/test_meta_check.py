@@ -76,14 +76,14 @@ MADE_UP = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("figure", MADE_UP)
 @pytest.mark.parametrize(
     "around", ["It scored {} there.", "({})", "~{}", "x = {}", "**{}**", "_{}_", "It is so. {}. It stays.", "- {}"]
 )
-def test_a_figure_is_replaced_and_noted_whatever_it_says(figure: str, around: str) -> None:
-    text, notes = edited(around.format(figure), unit="ms")
-    assert text == around.format(UNVERIFIED)
-    assert notes == [f"Here: unverified figure: {figure}"]
+def test_a_figure_is_replaced_and_noted_whatever_it_says(around: str) -> None:
+    for figure in MADE_UP:
+        text, notes = edited(around.format(figure), unit="ms")
+        assert text == around.format(UNVERIFIED)
+        assert notes == [f"Here: unverified figure: {figure}"]
 
 
 @pytest.mark.parametrize(

@@ -277,6 +277,7 @@ def test_doctor_asks_a_command_for_a_word(tmp_path: Path) -> None:
     assert "no answer: not_found" in said
 
 
+@pytest.mark.slow
 def test_doctor_gives_a_command_no_key_of_another_model(tmp_path: Path) -> None:
     seen = tmp_path / "seen.json"
     command = tool(tmp_path, f"json.dump(dict(os.environ), open({str(seen)!r}, 'w'))\nprint({SECRET!r})")

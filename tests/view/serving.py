@@ -4,17 +4,21 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
-import subprocess
-import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.loop.climbing import ROOT, kill, start
+
 PATIENCE_S = 60.0
+_ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+/[\w-]{24}/\S*)\s")
 
 
 @dataclass
@@ -30,8 +34,10 @@ class Answer:
 
 @dataclass
 class Served:
-    process: subprocess.Popen[str]
+    process: Any
     address: str
+    errors: Path
+    """The file with what it said on stderr."""
 
     @property
     def port(self) -> int:
@@ -86,43 +92,31 @@ class Served:
 
     def interrupt(self) -> tuple[int, str]:
         """Ctrl-C: its exit code, and what it said then."""
-        self.process.send_signal(signal.SIGINT)
-        _, errors = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, errors
+        os.kill(self.process.pid, signal.SIGINT)
+        self.process.join(PATIENCE_S)
+        return self.process.exitcode, self.errors.read_text()
 
 
-_LIMITED = (
-    "import os, resource, sys\nlimit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"
-)
-_LIMITED += "os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
-
-
-def command(folder: Path, *words: str, descriptors: int | None = None) -> subprocess.Popen[str]:
-    """The command in a process of its own, which opens no browser, and has so many descriptors at most."""
-    limited = () if descriptors is None else ("-c", _LIMITED, str(descriptors))
+def command(folder: Path, *words: str, place: Path, descriptors: int | None = None) -> Served:
+    """The command in a fork, which opens no browser and has at most that number of descriptors, once it has said at
+    which address it serves. What it says on stdout and stderr is in the files `out` and `err` of `place`."""
     environment = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    return subprocess.Popen(
-        [sys.executable, *limited, "-m", "evolve", *words],
-        cwd=folder,
-        env=environment | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    limit = None if descriptors is None else (descriptors, descriptors)
+    prepare = None if limit is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, limit)
+    out, err = place / "out", place / "err"
+    process = start(folder, words, environment | {"PYTHONPATH": str(ROOT)}, out=out, err=err, prepare=prepare)
+    while (found := _ADDRESS.search(out.read_text() if out.exists() else "")) is None:
+        assert process.is_alive(), err.read_text()
+        time.sleep(0.005)
+    return Served(process, found[1], err)
 
 
 @contextmanager
 def serving(folder: Path, *words: str, descriptors: int | None = None) -> Iterator[Served]:
     """`evolve view` in a folder until the block ends."""
-    process = command(folder, "view", *words, descriptors=descriptors)
-    assert process.stdout is not None
-    told = process.stdout.readline()
-    found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{24}/\S*", told)
-    if found is None:
-        raise AssertionError(f"{told}\n{process.communicate()[1]}")
-    try:
-        yield Served(process, found[0])
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    with tempfile.TemporaryDirectory() as place:
+        served = command(folder, "view", *words, place=Path(place), descriptors=descriptors)
+        try:
+            yield served
+        finally:
+            kill(served.process)
