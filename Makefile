@@ -1,6 +1,6 @@
 # Each target sets up what it needs in .venv by itself.
 #   make run     evolve GPU-placement programs for at most 90 seconds, offline
-#   make test    the tests: 6 minutes on 2 fast cores, 11 on slow ones
+#   make test    the tests: 5 minutes on 2 cores
 #   make docs    the parts of docs/ that come from the code, and the tables of programs/README.md
 #   make tables  those tables measured anew (the offline runs are read, not made: docs/tables.py --search makes them)
 #   make check   lint, types, tests, then the slow tests: what CI runs
