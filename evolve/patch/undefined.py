@@ -28,8 +28,10 @@ def check_names(source: str, *, parent_source: str, parent_works: bool, entry_po
 
     `source` is Python, and nobody but itself binds names in it: it is executed, then `entry_point` is called.
     """
-    harmless = {name.id for name in undefined_names(parent_source, entry_point)} if parent_works else set()
-    found = [name for name in undefined_names(source, entry_point) if name.id not in harmless]
+    found = undefined_names(source, entry_point)
+    if found and parent_works:
+        harmless = {name.id for name in undefined_names(parent_source, entry_point)}
+        found = [name for name in found if name.id not in harmless]
     if found:
         lines = split_lines(source)
         told = [
@@ -51,6 +53,8 @@ def undefined_names(source: str, entry_point: str) -> list[ast.Name]:
     if _DYNAMIC.search(source) or deeper_than(tree, _MAX_LEVELS):
         return []
     undefined = pyflakes_names(tree)
+    if not undefined:
+        return []
     found = [name for name in _always_read(tree, entry_point) if (name.lineno, name.col_offset, name.id) in undefined]
     return sorted(found, key=lambda name: (name.lineno, name.col_offset))
 
