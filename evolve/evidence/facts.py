@@ -239,11 +239,12 @@ class FactReader:
         fact = replace(Fact.of_program(record, credit), same_as=self._credits.same_as(record))
         if not whole:
             return fact if record.correct else replace(fact, detail=archive.evaluation(record).detail)
+        evaluation = archive.evaluation(record)
         return replace(
             fact,
-            detail=archive.evaluation(record).detail,
+            detail=evaluation.detail,
             source=archive.source(record),
             parent_source="" if credit.parent is None else archive.source(credit.parent),
-            feedback=archive.evaluation(record).feedback,
-            cpu_s=float(f"{sum(result.cpu_s for result in archive.evaluation(record).results):.2g}"),
+            feedback=evaluation.feedback,
+            cpu_s=float(f"{sum(result.cpu_s for result in evaluation.results):.2g}"),
         )
