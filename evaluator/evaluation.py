@@ -168,7 +168,7 @@ class StrictReport:
             {"instance": instance, "how": how, "ordinary": (outcome, cost), "found": (other, other_cost)}
             for instance, how, outcome, cost, other, other_cost in record["differences"]
         ]
-        return read_as(cls, {**record, "differences": differences})
+        return read_as(cls, dict(record) | {"differences": differences})
 
 
 def _side_to_json(side: tuple[Outcome, Fraction | None]) -> list[str | None]:
@@ -286,10 +286,11 @@ class Evaluation:
         results = []
         for index, cost in enumerate(record["costs"]):
             outcome, detail = failures.get(index, (Outcome.OK, ""))
-            times = {"cpu_s": measured["cpu_ms"][index] / 1000, "wall_s": measured["wall_ms"][index] / 1000}
-            results.append({"instance": index, "outcome": outcome, "cost": cost, "detail": detail, **times})
+            cpu_s, wall_s = (measured[name][index] / 1000 for name in ("cpu_ms", "wall_ms"))
+            result = {"instance": index, "outcome": outcome, "cost": cost, "detail": detail}
+            results.append(result | {"cpu_s": cpu_s, "wall_s": wall_s})
         strict = None if record["strict"] is None else StrictReport.from_json(record["strict"])
-        return read_as(cls, {**record, **measured, "results": results, "strict": strict})
+        return read_as(cls, dict(record) | measured | {"results": results, "strict": strict})
 
 
 def telling_line(text: str) -> str:

@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter
+
 Value = TypeVar("Value")
 
 
@@ -15,6 +17,4 @@ def read_as(kind: type[Value], record: object) -> Value:
 
 @cache
 def _reader(kind: type) -> Any:
-    from pydantic import TypeAdapter
-
     return TypeAdapter(kind)

@@ -22,7 +22,7 @@ from evolve.propose.endpoint import endpoint_url
 
 WINDOW_S = 0.1
 """After a pause, no such stretch of time holds more than a quarter of those who waited, nor than one of fewer. When
-nobody is held back for so long, what is counted of the rate begins anew."""
+nobody is held back for so long, counting of the rate starts again."""
 
 LESS = 0.75
 _GROWS_S = 70.0  # until the rate is twice what it was
@@ -38,7 +38,7 @@ class Pace:
 
     next_at: float = float("-inf")  # no request before
     rate: float = float("inf")  # requests a second at `since`
-    doubling: bool = False  # one refusal told that there is a limit, none yet where
+    doubling: bool = False  # one refusal showed that there is a limit, none yet where
     since: float = 0.0  # growth counts from here
     began: float = float("inf")  # when the first request after the last pause, or idle time, was sent
     sent: int = 0  # since then, without those that were refused
@@ -86,9 +86,9 @@ class Pace:
             self.cut_at = now
             self.vain += 1
             wait_s += chance.random() * min(0.5, wait_s / 10)  # other processes may have been refused with this one
-        self.told(now, wait_s)
+        self.leave_alone(now, wait_s)
 
-    def told(self, now: float, wait_s: float) -> None:
+    def leave_alone(self, now: float, wait_s: float) -> None:
         """Nothing is left, or taken, for so long."""
         self.next_at = max(self.next_at, now + wait_s)
 
@@ -123,8 +123,8 @@ class Limiter:
     def turn(self, number: int, *, chance: random.Random, held: Callable[[float], None], patience_s: float) -> float:
         """Wait until the request of that number may be sent; the moment, for `refused`. `held` is called before any
         wait and again and again during it, with the seconds until the endpoint's next turn; what it raises ends the
-        wait. Raises LeftAlone as soon as the endpoint wants
-        nothing for longer than `patience_s` from now; how many wait before this one is no matter."""
+        wait. Raises LeftAlone as soon as the endpoint wants nothing for longer than `patience_s` from now; how many
+        wait before this one is no matter."""
         mine = _Waiting(number)
         with self._lock:
             heapq.heappush(self._queue, mine)
@@ -159,7 +159,7 @@ class Limiter:
         with self._lock:
             self._pace.let_through()
             if nothing_left_s is not None:
-                self._pace.told(time.monotonic(), nothing_left_s)
+                self._pace.leave_alone(time.monotonic(), nothing_left_s)
 
     def refused(self, sent_at: float, *, wait_s: float | None, chance: random.Random) -> None:
         """A request was refused since there were too many: all wait for `wait_s` seconds, or as long as seems right."""

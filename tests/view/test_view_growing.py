@@ -62,7 +62,7 @@ def _until_it_shows(looked: Looked, view: str, text: str, ended: bool) -> None:
     while (found := _shown(looked, ended)) != text:
         if time.monotonic() > patience:
             difference = "\n".join(
-                unified_diff(found.splitlines(), text.splitlines(), "open", "opened anew", lineterm="")
+                unified_diff(found.splitlines(), text.splitlines(), "open", "opened just now", lineterm="")
             )
             raise AssertionError(f"{view} does not show what has happened:\n{difference}")
         looked.page.wait_for_timeout(100)
@@ -83,7 +83,7 @@ def grow(run: Any, make_evaluation: Any, first: int) -> None:
     run.ask(first + 3, [best])
 
 
-def test_every_view_that_is_open_shows_what_one_opened_anew_shows(
+def test_every_view_that_is_open_shows_what_a_new_one_shows(
     tmp_path: Path, chromium: Any, growing: Any, recorded_runs: Any, make_evaluation: Any
 ) -> None:
     # The view of what was learnt leaves open what was; the address says which document that is.
@@ -99,18 +99,18 @@ def test_every_view_that_is_open_shows_what_one_opened_anew_shows(
         for view in views:
             opened[view] = Looked(chromium, served.address)
             opened[view].open(view)
-        anew = Looked(chromium, served.address)
+        latest = Looked(chromium, served.address)
         for first, ended in ((1, False), (5, True)):
             grow(growing, make_evaluation, first)
             if ended:
                 growing.archive.stopped("generations")
                 growing.archive.close()
             for view in views:
-                anew.page.goto("about:blank")
-                anew.open(view)
-                anew.page.evaluate(_PAINTED)
-                _until_it_shows(opened[view], view, _shown(anew, ended), ended)
-        for looked in [anew, *opened.values()]:
+                latest.page.goto("about:blank")
+                latest.open(view)
+                latest.page.evaluate(_PAINTED)
+                _until_it_shows(opened[view], view, _shown(latest, ended), ended)
+        for looked in [latest, *opened.values()]:
             looked.close()
 
 

@@ -229,7 +229,7 @@ def in_one_line(error):
     """An exception in one line."""
     try:
         return clean(" ".join(f"{type(error).__name__}: {error}".split()))
-    except Exception:  # an exception of the program's own may not even have a text
+    except Exception:  # boundary: an exception of the program's own may not even have a text
         return type(error).__name__
 
 
