@@ -15,8 +15,8 @@ from evaluator.evaluation import Evaluation, Outcome
 from evaluator.opening import open_evaluator
 from evaluator.task import Suite, Task
 from evaluator.version import version_of
-from evolve.errors import InputError
-from evolve.files import read_source
+from evolve.core.errors import InputError
+from evolve.core.files import read_source
 from evolve.review.fresh import peers_of
 
 

@@ -36,7 +36,7 @@ def file(name: str) -> str:
 
 def configuration() -> str:
     """Every key, its default and its meaning."""
-    from evolve.config import ModelConfig, table
+    from evolve.core.config import ModelConfig, table
 
     lines = ["| key | default | meaning |", "|---|---|---|"]
     lines += [f"| `{key}` | {default} | {meaning} |" for key, default, meaning in table()]

@@ -14,13 +14,13 @@ from evaluator.version import version_of
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from evolve.cli.conduct import conduct
-from evolve.config import Config
-from evolve.files import read_source
-from evolve.language import language_of_task
+from evolve.core.config import Config
+from evolve.core.files import read_source
+from evolve.core.program import normalised_hash
+from evolve.core.settings import configured
+from evolve.lang.languages import language_of_task
 from evolve.loop.session import new_session, resumed_session
-from evolve.program import normalised_hash
 from evolve.search.stopping import StopReason
-from evolve.settings import configured
 from evolve.trust import stored_config
 
 GENERATIONS: Final = 100

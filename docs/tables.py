@@ -34,8 +34,8 @@ from evaluator.opening import open_evaluator  # noqa: E402
 from evaluator.task import Suite, Task  # noqa: E402
 from evaluator.task_files import built_in_tasks, load_task  # noqa: E402
 from evaluator.version import version_of  # noqa: E402
-from evolve.errors import EvolveError, InputError  # noqa: E402
-from evolve.files import read_source, read_text  # noqa: E402
+from evolve.core.errors import EvolveError, InputError  # noqa: E402
+from evolve.core.files import read_source, read_text  # noqa: E402
 from evolve.review.fresh import peers_of  # noqa: E402
 
 _CLOSE: Final = 1e-9

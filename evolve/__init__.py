@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from evaluator.task_files import load_task
     from evolve.api import Run, open_run, resume, run, score
     from evolve.archive.records import ProgramRecord
-    from evolve.config import Config
-    from evolve.errors import ArchiveError, EvolveError, InputError, MachineError, ProgramError
+    from evolve.core.config import Config
+    from evolve.core.errors import ArchiveError, EvolveError, InputError, MachineError, ProgramError
     from evolve.progress import (
         Confirmed,
         Evaluated,
@@ -70,8 +70,8 @@ _HOMES = {
     "evaluator.task_files": ("load_task",),
     "evolve.api": ("Run", "open_run", "resume", "run", "score"),
     "evolve.archive.records": ("ProgramRecord",),
-    "evolve.config": ("Config",),
-    "evolve.errors": ("ArchiveError", "EvolveError", "InputError", "MachineError", "ProgramError"),
+    "evolve.core.config": ("Config",),
+    "evolve.core.errors": ("ArchiveError", "EvolveError", "InputError", "MachineError", "ProgramError"),
     "evolve.progress": (
         *("Confirmed", "Evaluated", "Failed", "Progress", "Refused", "ServerTrouble", "Stopping", "Summarised"),
         "Warned",

@@ -26,15 +26,15 @@ from evaluator.task_files import load_task
 from evolve.archive.events import Event as RecordedEvent
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.config import Config
-from evolve.files import in_words, read_source
+from evolve.core.config import Config
+from evolve.core.files import in_words, read_source
+from evolve.core.settings import NOTHING, configured
 from evolve.loop.session import Changes, Session, new_session, resumed_session
 from evolve.progress import Event, Progress
 from evolve.review.generation_view import BEGUN, ROW, GenerationReader
 from evolve.review.generations import all_generations
 from evolve.review.runs import new_run_folder, resolve_run
 from evolve.seams import Listener
-from evolve.settings import NOTHING, configured
 
 
 class _AsConfigured:

@@ -13,19 +13,19 @@ from evaluator.errors import TaskError
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
-from evolve.completion import Adaptation, UsualOutput
-from evolve.config import Config, ModelConfig
-from evolve.dotted import open_dotted
-from evolve.errors import InputError
-from evolve.invocation import command
-from evolve.language import TEXT, language_of, language_of_task
-from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
-from evolve.offline.proposer import OfflineProposer
-from evolve.program import PatchKind, check_program
+from evolve.core.completion import Adaptation, UsualOutput
+from evolve.core.config import Config, ModelConfig
+from evolve.core.dotted import open_dotted
+from evolve.core.errors import InputError
+from evolve.core.invocation import command
+from evolve.core.program import PatchKind, check_program
+from evolve.insights.summarizer import ModelSummarizer, OfflineSummarizer
+from evolve.lang.languages import TEXT, language_of, language_of_task
 from evolve.proposal import SearchSettings
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.limiter import Limiters
 from evolve.propose.llm_proposer import LLMProposer
+from evolve.propose.offline.proposer import OfflineProposer
 from evolve.propose.openai_llm import EndpointKnowledge, OpenAILLM
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from evolve.archive.events import HeldOutEvent
 from evolve.archive.records import Funnel, ProgramRecord
-from evolve.completion import Adaptation
-from evolve.evidence.yields import ModelYield
-from evolve.usage import Spending
+from evolve.core.completion import Adaptation
+from evolve.core.usage import Spending
+from evolve.insights.yields import ModelYield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from evaluator.evaluation import Evaluation
 from evolve.archive.events import Picked
 from evolve.archive.records import ProgramRecord
-from evolve.completion import PatchKey
-from evolve.config import SearchConfig
-from evolve.program import PatchKind, Program
+from evolve.core.completion import PatchKey
+from evolve.core.config import SearchConfig
+from evolve.core.program import PatchKind, Program
 
 LEAST_ARMS = 3
 """With fewer models there is too little to choose from for learning to pay: they are drawn by weight."""

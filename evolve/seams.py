@@ -12,9 +12,9 @@ from evaluator.evaluation import Evaluation
 from evaluator.task import Suite
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.archive.reports import Round
-from evolve.completion import Completion, Message, Observer, RequestKey
-from evolve.meta.summarizer import SummaryRequest
-from evolve.program import PatchKind
+from evolve.core.completion import Completion, Message, Observer, RequestKey
+from evolve.core.program import PatchKind
+from evolve.insights.summarizer import SummaryRequest
 from evolve.progress import Event, Progress
 from evolve.proposal import Choice, Request
 

@@ -20,12 +20,12 @@ from evaluator.task_files import built_in_tasks
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.reader import RunReader
-from evolve.config import Config, ModelConfig, build_config
-from evolve.dotted import is_dotted
-from evolve.errors import InputError, UntrustedArchive
-from evolve.invocation import command
+from evolve.core.config import Config, ModelConfig, build_config
+from evolve.core.dotted import is_dotted
+from evolve.core.errors import InputError, UntrustedArchive
+from evolve.core.invocation import command
+from evolve.core.secrecy import variables_in
 from evolve.opening import task_of_run
-from evolve.secrecy import variables_in
 
 Agree = Callable[[Sequence[str]], bool]
 """Asked, with the things that an archive names, whether they may be used."""

@@ -9,7 +9,7 @@ from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.events import AskedEvent, EvaluatedEvent, verdict_of
 from evolve.archive.ranking import program_record
 from evolve.archive.records import ProgramRecord
-from evolve.program import Origin, PatchKind, Program
+from evolve.core.program import Origin, PatchKind, Program
 from evolve.proposal import ScoredProgram
 
 THIRD_AND_QUARTER = (Fraction(1, 3), Fraction(1, 4))

@@ -13,9 +13,9 @@ import pytest
 from evaluator.evaluation import Evaluation
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
-from evolve.completion import Completion
-from evolve.program import Origin, PatchKind
-from evolve.usage import Usage
+from evolve.core.completion import Completion
+from evolve.core.program import Origin, PatchKind
+from evolve.core.usage import Usage
 from tests import builders
 from tests.examples import load_profiles
 from tests.templates import share_compiled

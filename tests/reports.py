@@ -11,9 +11,9 @@ from evolve.archive.reports import (
     Round,
     Scratchpad,
 )
-from evolve.evidence.facts import Fact
-from evolve.meta.answers import clean_body, clean_line
-from evolve.meta.citations import insights, recommendation, resolved
+from evolve.insights.answers import clean_body, clean_line
+from evolve.insights.citations import insights, recommendation, resolved
+from evolve.insights.facts import Fact
 
 
 def report(

@@ -14,7 +14,7 @@ import pytest
 import evolve
 from evaluator.evaluation import Evaluation
 from evolve.archive.events import EvaluatedEvent
-from evolve.config import Config
+from evolve.core.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 CURVE = str(ROOT / "tests" / "data" / "curve")

@@ -13,15 +13,15 @@ import pytest
 
 from evaluator.script_result import MOST_FEEDBACK, MOST_PRIVATE, read_result
 from evolve.archive.reports import SECTIONS
-from evolve.completion import LINE_LIMIT, PROSE_LIMIT, Completion, text_of
-from evolve.language import LANGUAGES, language_of
-from evolve.literals import literals
-from evolve.meta.answers import (
+from evolve.core.completion import LINE_LIMIT, PROSE_LIMIT, Completion, text_of
+from evolve.insights.answers import (
     clean_body,
     clean_line,
     read_insights,
     read_summaries,
 )
+from evolve.lang.languages import LANGUAGES, language_of
+from evolve.lang.literals import literals
 from evolve.propose.adapting import MOST_SAID, said_in
 from tests.benchmarks import patterns
 

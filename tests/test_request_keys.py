@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import MetaKey, MetaQuestion, MetaStep, PatchKey, RequestKey, meta_key, request_key
+from evolve.core.completion import MetaKey, MetaQuestion, MetaStep, PatchKey, RequestKey, meta_key, request_key
 
 COUNTS = st.integers(0, 999_999_999)
 QUESTIONS = st.builds(MetaQuestion, step=st.sampled_from(MetaStep), part=COUNTS, attempt=COUNTS)

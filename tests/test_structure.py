@@ -33,11 +33,11 @@ IMPORTERS = {
         "evaluator.typed",
         "evolve.archive.events",
         "evolve.archive.reports",
-        "evolve.config",
-        "evolve.experiment.plan",
-        "evolve.importing.settings",
-        "evolve.placing.cluster",
-        "evolve.prices",
+        "evolve.core.config",
+        "evolve.apps.experiment.plan",
+        "evolve.apps.importing.settings",
+        "evolve.apps.placing.cluster",
+        "evolve.core.prices",
         "evolve.propose.scripted",
     },
     "yaml": {"evaluator.yaml_file"},
@@ -203,7 +203,7 @@ def texts(nodes: Sequence[ast.AST]) -> Iterator[str]:
 
 
 def test_no_command_is_spelt_out_by_hand() -> None:
-    """Whatever command is printed can be pasted: `evolve/invocation.py` makes it."""
+    """Whatever command is printed can be pasted: `evolve/core/invocation.py` makes it."""
     spelt = re.compile(rf"\bevolve ({'|'.join(COMMANDS)}|COMMAND)\b")
     wrong = [
         f"{module}: {text}"
@@ -268,7 +268,7 @@ def readers(section: str, key: str, nodes: Sequence[ast.AST], *, own: bool) -> l
 
 
 def keys_of_sections() -> list[tuple[str, str]]:
-    from evolve import config
+    from evolve.core import config
 
     return [
         (section, key)
@@ -282,12 +282,14 @@ def test_every_configuration_key_is_read_somewhere() -> None:
     attributes = {
         module: [node for node in nodes_of(path) if isinstance(node, ast.Attribute | ast.ClassDef)]
         for module, path in modules()
-        if module.startswith("evolve.") and module != "evolve.config_changes"
+        if module.startswith("evolve.") and module != "evolve.core.config_changes"
     }
     never = [
         f"{section}.{key}"
         for section, key in keys_of_sections()
-        if not any(readers(section, key, nodes, own=module == "evolve.config") for module, nodes in attributes.items())
+        if not any(
+            readers(section, key, nodes, own=module == "evolve.core.config") for module, nodes in attributes.items()
+        )
     ]
     assert never == [], "declared and never read"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evolve.config import build_config
+from evolve.core.config import build_config
 from evolve.trust import named_things
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evolve.archive.events import AskedEvent, CalledEvent
-from evolve.completion import CallPhase, MetaKey, RequestKey
-from evolve.usage import NOTHING, Spending, Usage
+from evolve.core.completion import CallPhase, MetaKey, RequestKey
+from evolve.core.usage import NOTHING, Spending, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,8 +58,8 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
-from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
-from evolve.errors import ArchiveError
+from evolve.core.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
+from evolve.core.errors import ArchiveError
 
 _CHUNK = 1024 * 1024
 _BEHIND = 256

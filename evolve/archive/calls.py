@@ -6,8 +6,8 @@ from typing import Any
 
 from evolve.archive.events import CalledEvent, MetaAnsweredEvent
 from evolve.archive.records import AttemptRecord
-from evolve.completion import FINISH_REASONS, CallPhase
-from evolve.usage import Spending, Usage
+from evolve.core.completion import FINISH_REASONS, CallPhase
+from evolve.core.usage import Spending, Usage
 
 CALLING = CallPhase.CALLING.value
 LOST = "lost"

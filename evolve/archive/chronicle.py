@@ -17,8 +17,8 @@ from evolve.archive.events import (
     ResumedEvent,
     StoppedEvent,
 )
-from evolve.completion import Adaptation, MetaKey, PatchKey
-from evolve.program import PatchKind
+from evolve.core.completion import Adaptation, MetaKey, PatchKey
+from evolve.core.program import PatchKind
 
 _CLOCKS_DIFFER_S: Final = 0.01
 

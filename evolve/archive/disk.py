@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evolve.errors import MachineError
+from evolve.core.errors import MachineError
 
 _ADVICE = {
     errno.ENOSPC: "make room on that disk, then try again",

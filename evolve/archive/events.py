@@ -24,7 +24,7 @@ from evaluator.sandbox.protocol import ProtocolError, check_depth
 from evaluator.untrusted import one_line
 from evolve.archive.lines import MAX_CUT, MAX_ITEMS, MAX_NUMBER, bounded
 from evolve.archive.reports import InsightsReport, Problem, ProgramSummary, Round
-from evolve.completion import (
+from evolve.core.completion import (
     Adaptation,
     CallPhase,
     FailureReason,
@@ -36,8 +36,8 @@ from evolve.completion import (
     meta_key,
     request_key,
 )
-from evolve.program import Origin, PatchKind
-from evolve.usage import Usage
+from evolve.core.program import Origin, PatchKind
+from evolve.core.usage import Usage
 
 MAX_NOTE: Final = 10_000
 """Characters of a note."""

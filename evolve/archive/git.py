@@ -18,7 +18,7 @@ from typing import Final
 
 from evaluator.untrusted import one_line
 from evolve.archive.disk import using
-from evolve.errors import ArchiveError, MachineError
+from evolve.core.errors import ArchiveError, MachineError
 
 MAX_OBJECT: Final = 16 * 1024 * 1024
 """Bytes of an object. An answer has at most a million characters, a program 64 KB."""

@@ -25,8 +25,8 @@ from evolve.archive.events import Event, document_of, read_event
 from evolve.archive.lines import BEGINNING, MAX_LINE, SUM, format_of, seal, unseal
 from evolve.archive.lock import take
 from evolve.archive.plain import open_plain
-from evolve.errors import ArchiveError
-from evolve.invocation import command
+from evolve.core.errors import ArchiveError
+from evolve.core.invocation import command
 
 FORMAT = 3
 """The version of the archive's format, in the first event. Raised when one that reads the one cannot read the other."""

@@ -18,8 +18,8 @@ from evolve.archive.journal import FORMAT, Journal
 from evolve.archive.lock import is_held
 from evolve.archive.objects import create_repository
 from evolve.archive.plain import MAX_CONFIG, read_plain, require_plain
-from evolve.errors import ArchiveError
-from evolve.invocation import command
+from evolve.core.errors import ArchiveError
+from evolve.core.invocation import command
 
 CONFIG = "run.yaml"
 NEW_CONFIG = "run.yaml.new"

@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 
 _PROBES = 5
 _PROBE_S = 0.02

@@ -21,7 +21,7 @@ from pathlib import Path
 from evolve.archive.disk import flusher, sync_folder, using, write_all, write_file
 from evolve.archive.git import Git, Unsound
 from evolve.archive.plain import MAX_CONFIG, open_plain, read_plain
-from evolve.errors import ArchiveError, MachineError
+from evolve.core.errors import ArchiveError, MachineError
 
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tbare = true\n[extensions]\n\tpreciousObjects = true\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from evolve.archive.disk import using
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 
 MAX_CONFIG: Final = 1024 * 1024
 """Bytes of a `run.yaml`."""

@@ -10,7 +10,7 @@ from evaluator.objective import BestKnown, Objective
 from evaluator.typed import read_as
 from evolve.archive.events import EvaluatedEvent, EvaluationData
 from evolve.archive.records import COSTS_KEPT, ProgramRecord
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 
 CEILING_TOLERANCE = 1e-6
 _ROUNDING = 1e-9

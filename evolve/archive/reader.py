@@ -37,11 +37,11 @@ from evolve.archive.records import (
 from evolve.archive.refs import Refs
 from evolve.archive.state import State
 from evolve.archive.truth import contradiction, misjudged
-from evolve.completion import FAILURE_REASONS, Completion, FinishReason, RequestKey
-from evolve.errors import ArchiveError
-from evolve.program import PatchKind, Program
-from evolve.python_source import MAX_SOURCE_BYTES
-from evolve.usage import Spending
+from evolve.core.completion import FAILURE_REASONS, Completion, FinishReason, RequestKey
+from evolve.core.errors import ArchiveError
+from evolve.core.program import PatchKind, Program
+from evolve.core.usage import Spending
+from evolve.lang.python_source import MAX_SOURCE_BYTES
 
 SHORT = 8
 """How many letters of a commit are shown. That many digits are the beginning of a commit, and fewer a generation."""

@@ -7,9 +7,9 @@ from evaluator.evaluation import OrderRange, Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 from evolve.archive.events import AskedEvent, FreshEvent, FreshState, MetaAnsweredEvent, Status
 from evolve.archive.reports import InsightsReport, MetaState
-from evolve.completion import Completion, Followed, MetaKey, PatchKey
-from evolve.program import Origin, PatchKind
-from evolve.usage import NOTHING, Spending, Usage
+from evolve.core.completion import Completion, Followed, MetaKey, PatchKey
+from evolve.core.program import Origin, PatchKind
+from evolve.core.usage import NOTHING, Spending, Usage
 
 COSTS_KEPT = 1000
 """The record of a program holds its costs where there are no more instances than that."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from evolve.archive.disk import using, write_all
 from evolve.archive.plain import MAX_PACKED_REFS, read_plain
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 
 BEST = "refs/heads/best"
 ATTEMPTS = "refs/evolve/attempts"

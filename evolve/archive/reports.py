@@ -14,7 +14,7 @@ from pydantic import Field
 from evaluator.input_files import Section
 from evaluator.untrusted import block
 from evolve.archive.lines import MAX_CUT, MAX_ITEMS, MAX_NUMBER
-from evolve.completion import MetaStep
+from evolve.core.completion import MetaStep
 
 SUMMARIES: Final = "INDIVIDUAL PROGRAM SUMMARIES"
 SCRATCHPAD: Final = "GLOBAL INSIGHTS SCRATCHPAD"

@@ -48,7 +48,7 @@ from evolve.archive.records import (
     Moment,
     ProgramRecord,
 )
-from evolve.completion import PatchKey
+from evolve.core.completion import PatchKey
 
 _MAY_FOLLOW: Mapping[type, tuple[Status, ...]] = {
     AnsweredEvent: (Status.ASKED,),

@@ -10,7 +10,7 @@ from evaluator.task import BoundCheck, Suite, Task
 from evaluator.task_files import load_task
 from evolve.cli.arguments import PROOF_SECONDS
 from evolve.cli.output import note, print_json, print_table, say
-from evolve.errors import InputError
+from evolve.core.errors import InputError
 from evolve.review.scores import score_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 

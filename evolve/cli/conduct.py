@@ -19,12 +19,13 @@ from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
-from evolve.dotted import is_dotted
-from evolve.errors import MachineError
-from evolve.invocation import command
-from evolve.language import PYTHON, language_of
+from evolve.core.dotted import is_dotted
+from evolve.core.errors import MachineError
+from evolve.core.invocation import command
+from evolve.lang.languages import PYTHON, language_of
 from evolve.loop.session import Session
 from evolve.proposal import LEAST_ARMS, SearchSettings
+from evolve.propose.tuning.baseline import measure_baseline
 from evolve.review.calls import spending_text, under_way_text
 from evolve.review.curves import shipped_elsewhere
 from evolve.review.doubts import against_best, held_out_change, overfitted, quarantined
@@ -33,7 +34,6 @@ from evolve.review.scores import fresh_text, held_out_text, held_out_value, name
 from evolve.review.table import Tone
 from evolve.review.texts import counted
 from evolve.search.stopping import StopReason, end_text
-from evolve.tuning.baseline import measure_baseline
 
 _NO_PATCH: Final = {
     "refused: no_patch": "an answer without a patch",

@@ -3,16 +3,16 @@
 import argparse
 
 from evaluator.check import Finding
+from evolve.apps.doctor import machine
+from evolve.apps.doctor.endpoints import check_models
+from evolve.apps.doctor.task import examine_task
 from evolve.cli import output
 from evolve.cli.options import endpoint_keys
-from evolve.config import Config, yaml_lines
-from evolve.doctor import machine
-from evolve.doctor.endpoints import check_models
-from evolve.doctor.task import examine_task
-from evolve.errors import InputError
+from evolve.core.config import Config, yaml_lines
+from evolve.core.errors import InputError
+from evolve.core.settings import configured
 from evolve.review.table import Tone
 from evolve.review.texts import counted
-from evolve.settings import configured
 
 
 def run(arguments: argparse.Namespace) -> int:

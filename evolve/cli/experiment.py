@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evolve.apps.experiment.conducting import Conductor, Heard
+from evolve.apps.experiment.plan import Plan, read_plan, settle
+from evolve.apps.experiment.standing import RunStanding, side_by_side, standing
 from evolve.cli import output
 from evolve.cli.compare import print_comparison
 from evolve.cli.interrupting import interruptible
 from evolve.cli.options import confined
-from evolve.config import available_cores
-from evolve.experiment.conducting import Conductor, Heard
-from evolve.experiment.plan import Plan, read_plan, settle
-from evolve.experiment.standing import RunStanding, side_by_side, standing
-from evolve.invocation import command
+from evolve.core.config import available_cores
+from evolve.core.invocation import command
 from evolve.review.comparison import comparison_json
 from evolve.review.scores import value_text
 from evolve.review.table import Fit, Table, TableOf, Tone

@@ -4,8 +4,8 @@ import argparse
 
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.errors import InputError
-from evolve.files import write_file
+from evolve.core.errors import InputError
+from evolve.core.files import write_file
 from evolve.review.certificates import certificate_text
 from evolve.review.generations import csv_text
 from evolve.review.runs import resolve_run

@@ -9,8 +9,8 @@ from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
 from evolve.archive.reports import InsightsReport, markdown, shown
 from evolve.cli import output
-from evolve.errors import InputError
-from evolve.invocation import command
+from evolve.core.errors import InputError
+from evolve.core.invocation import command
 from evolve.review import meta_documents
 from evolve.review.generation_view import GenerationView
 from evolve.review.generations import all_generations

@@ -8,9 +8,9 @@ from evolve.archive.ranking import new_bests
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.cli import output
-from evolve.errors import ArchiveError, InputError, MachineError
-from evolve.evidence.yields import model_yields
-from evolve.invocation import command
+from evolve.core.errors import ArchiveError, InputError, MachineError
+from evolve.core.invocation import command
+from evolve.insights.yields import model_yields
 from evolve.review import catalogue, doubts, generations
 from evolve.review.catalogue import ListedRun, models_table
 from evolve.review.estimate import prices_on_record

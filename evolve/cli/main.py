@@ -16,8 +16,8 @@ from evaluator.errors import EvaluatorError
 from evaluator.untrusted import one_line
 from evolve import __version__
 from evolve.cli.arguments import COMMANDS
-from evolve.errors import EvolveError
-from evolve.invocation import command
+from evolve.core.errors import EvolveError
+from evolve.core.invocation import command
 
 
 class _Parser(argparse.ArgumentParser):

@@ -3,13 +3,13 @@
 import argparse
 
 from evaluator.places import TEMPLATES
+from evolve.apps.importing.bridge import OPENEVOLVE, SHINKA, other_way
+from evolve.apps.importing.finding import SeveralConfigurationsError
+from evolve.apps.importing.task import from_openevolve, from_shinka
 from evolve.cli import output
-from evolve.errors import InputError
-from evolve.files import write_folder
-from evolve.importing.bridge import OPENEVOLVE, SHINKA, other_way
-from evolve.importing.finding import SeveralConfigurationsError
-from evolve.importing.task import from_openevolve, from_shinka
-from evolve.invocation import command
+from evolve.core.errors import InputError
+from evolve.core.files import write_folder
+from evolve.core.invocation import command
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ import argparse
 from evolve.archive.archive import Archive
 from evolve.archive.events import MAX_NOTE
 from evolve.cli import output
-from evolve.errors import InputError
+from evolve.core.errors import InputError
 from evolve.review.generations import generation_called
 from evolve.review.runs import resolve_run
 

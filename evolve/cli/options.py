@@ -9,7 +9,7 @@ from typing import Any
 from evaluator.sandbox.layers import NONE
 from evaluator.sandbox.options import SandboxOptions
 from evolve.cli import output
-from evolve.errors import InputError
+from evolve.core.errors import InputError
 from evolve.view.listening import page_beside
 
 

@@ -5,11 +5,11 @@ import sys
 
 from evaluator import untrusted
 from evolve.cli.output import print_whole
-from evolve.errors import PatchError, ProgramError
-from evolve.files import read_text, write_file
-from evolve.language import language_of
+from evolve.core.errors import PatchError, ProgramError
+from evolve.core.files import read_text, write_file
+from evolve.core.program import PatchKind
+from evolve.lang.languages import language_of
 from evolve.patch import apply_patch, parse_patch
-from evolve.program import PatchKind
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,14 +3,14 @@
 import argparse
 
 from evaluator.task_files import load_task
+from evolve.apps.placing import report
+from evolve.apps.placing.cluster import Cluster, cluster_file, read_cluster
+from evolve.apps.placing.plan import PlacementPlan, Solved, best_plan, of_solver, reached_json, solved, svg, to_json
+from evolve.apps.placing.report import tried_table
+from evolve.apps.placing.trying import Reached, named, shipped, try_programs
 from evolve.cli import output
 from evolve.cli.options import confined, warn_of
-from evolve.files import require_writable, write_file
-from evolve.placing import report
-from evolve.placing.cluster import Cluster, cluster_file, read_cluster
-from evolve.placing.plan import PlacementPlan, Solved, best_plan, of_solver, reached_json, solved, svg, to_json
-from evolve.placing.report import tried_table
-from evolve.placing.trying import Reached, named, shipped, try_programs
+from evolve.core.files import require_writable, write_file
 from evolve.review.table import Tone
 
 _MOST_ROWS = 40

@@ -7,8 +7,8 @@ from pathlib import Path
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.errors import InputError
-from evolve.files import write_file
+from evolve.core.errors import InputError
+from evolve.core.files import write_file
 from evolve.review.runs import resolve_run, run_names
 from evolve.view.report import report
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from evolve.cli import output
 from evolve.cli.options import confined, warn_of
 from evolve.cli.resume import ask_trust
-from evolve.rerun import telling
-from evolve.rerun.driving import rerun
+from evolve.loop.rerun import telling
+from evolve.loop.rerun.driving import rerun
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
 from evolve.trust import refuse

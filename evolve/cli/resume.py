@@ -9,14 +9,14 @@ from evolve.archive.archive import repair
 from evolve.cli import output
 from evolve.cli.conduct import conduct
 from evolve.cli.options import confined, viewed
-from evolve.completion import estimate_tokens
+from evolve.core.completion import estimate_tokens
+from evolve.core.settings import parse_settings
 from evolve.loop.session import Changes, Session, nothing_required, resumed_session
+from evolve.propose.tuning.baseline import require_baseline
+from evolve.propose.tuning.tuner import require_size
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import resolve_run
-from evolve.settings import parse_settings
 from evolve.trust import refuse
-from evolve.tuning.baseline import require_baseline
-from evolve.tuning.tuner import require_size
 
 # Options that are configuration keys by another name.
 _KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls", "parallel", "workers")

@@ -9,23 +9,23 @@ from pathlib import Path
 
 from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
+from evolve.apps.importing.bridge import way_from
 from evolve.archive.git import require_git
 from evolve.cli import output
 from evolve.cli.conduct import conduct
 from evolve.cli.options import confined, endpoint_keys, viewed
-from evolve.completion import estimate_tokens
-from evolve.config import Config, render_config
-from evolve.errors import InputError
-from evolve.importing.bridge import way_from
+from evolve.core.completion import estimate_tokens
+from evolve.core.config import Config, render_config
+from evolve.core.errors import InputError
+from evolve.core.settings import configured
+from evolve.core.usage import Spending
 from evolve.loop.session import new_session, nothing_required
 from evolve.opening import initial_source, open_llm
 from evolve.propose.limiter import Limiters
+from evolve.propose.tuning.baseline import require_baseline
+from evolve.propose.tuning.tuner import require_size, require_tunable
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import new_run_folder
-from evolve.settings import configured
-from evolve.tuning.baseline import require_baseline
-from evolve.tuning.tuner import require_size, require_tunable
-from evolve.usage import Spending
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,9 +14,9 @@ from evaluator.waiting import threads
 from evolve.cli import output
 from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.options import confined, warn_of
-from evolve.config import available_cores
-from evolve.errors import InputError
-from evolve.files import in_words, read_source
+from evolve.core.config import available_cores
+from evolve.core.errors import InputError
+from evolve.core.files import in_words, read_source
 from evolve.review import certificates, fresh
 from evolve.review.scores import sentence
 from evolve.review.table import Tone

@@ -6,8 +6,8 @@ from typing import Any
 from evaluator.task_files import built_in_tasks, load_task
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.errors import InputError
-from evolve.invocation import command
+from evolve.core.errors import InputError
+from evolve.core.invocation import command
 from evolve.opening import require_task_of
 from evolve.review import instances, overview
 from evolve.review.generation_view import PROPOSED, SHOWN, GenerationReader, GenerationView

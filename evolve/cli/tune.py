@@ -19,23 +19,23 @@ from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import checking_line
 from evolve.cli.options import confined, warn_of
-from evolve.config import available_cores
-from evolve.errors import InputError
-from evolve.files import read_source, require_disk, require_writable, write_file
-from evolve.invocation import command
-from evolve.judging.evaluators import EvaluatorPair, open_evaluators
-from evolve.language import Language, language_of, language_of_task
+from evolve.core.config import available_cores
+from evolve.core.errors import InputError
+from evolve.core.files import read_source, require_disk, require_writable, write_file
+from evolve.core.invocation import command
+from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
+from evolve.lang.languages import Language, language_of, language_of_task
 from evolve.progress import Checking, Warned
 from evolve.propose.building import Duplicate
+from evolve.propose.tuning import tuner
+from evolve.propose.tuning.recording import record_tuned, require_same_judge
+from evolve.propose.tuning.tuner import Tuned, Tuner, chance_in, standing_of
 from evolve.review.runs import resolve_run
 from evolve.review.scores import fresh_text, held_out_text, sentence
 from evolve.review.table import Tone
 from evolve.review.texts import unified_diff
 from evolve.review.verdict import why_not
 from evolve.trust import replayed_task, stored_config
-from evolve.tuning import tuner
-from evolve.tuning.recording import record_tuned, require_same_judge
-from evolve.tuning.tuner import Tuned, Tuner, chance_in, standing_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from evolve.cli import output
-from evolve.errors import InputError
-from evolve.invocation import command
+from evolve.core.errors import InputError
+from evolve.core.invocation import command
 from evolve.review.runs import RUNS, known_runs, resolve_run
 from evolve.view.listening import address, listen, new_key, open_in_browser
 from evolve.view.server import serve

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from evolve.archive.ranking import reached_ceiling
 from evolve.archive.records import ProgramRecord, Unfinished
-from evolve.completion import CallFailed
-from evolve.config import Config
+from evolve.core.completion import CallFailed
+from evolve.core.config import Config
 from evolve.loop.context import RunContext
 from evolve.loop.executor import Executor, Job, JobKind, Steps
 from evolve.progress import Stopping

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from evolve.archive.archive import Archive
-from evolve.completion import (
+from evolve.core.completion import (
     CallEvent,
     CallFailed,
     CallPhase,
@@ -20,12 +20,12 @@ from evolve.completion import (
     UsualOutput,
     estimate_tokens,
 )
-from evolve.config import Config
+from evolve.core.config import Config
+from evolve.core.usage import Budget, Spending, Usage
 from evolve.loop.executor import Executor
 from evolve.progress import Adapted, Event
 from evolve.propose.troubles import Troubles
 from evolve.search.stopping import OF_BUDGET, StopReason
-from evolve.usage import Budget, Spending, Usage
 
 
 class Calls:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from evolve.archive.archive import Archive
-from evolve.config import Config
-from evolve.judging.evaluators import EvaluatorPair
+from evolve.core.config import Config
+from evolve.evaluation.evaluators import EvaluatorPair
 from evolve.loop.calls import Calls
 from evolve.loop.executor import Executor
 from evolve.loop.summaries import Summaries
@@ -14,8 +14,8 @@ from evolve.opening import Models
 from evolve.progress import Event
 from evolve.propose.building import recorded_result
 from evolve.propose.requests import Requests
+from evolve.propose.tuning.tuner import tuner_of
 from evolve.seams import Proposer, Search
-from evolve.tuning.tuner import tuner_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Jobs, and who does them. A generator yields the job that it waits for; the loop has an executor begin it, and hears
 which job ended next.
 
-In a run, threads do the jobs. A rerun takes from the record which job ends next (`evolve.rerun.recorded`). Tests of the
-loop let virtual time pass.
+In a run, threads do the jobs. A rerun takes from the record which job ends next (`evolve.loop.rerun.recorded`). Tests
+of the loop let virtual time pass.
 """
 
 import threading
@@ -14,7 +14,7 @@ from enum import StrEnum
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-from evolve.completion import CallFailed
+from evolve.core.completion import CallFailed
 
 _T = TypeVar("_T")
 

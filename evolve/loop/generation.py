@@ -11,16 +11,16 @@ from functools import partial
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.events import AskedEvent
 from evolve.archive.records import EVALUATED_REASONS, Unfinished
-from evolve.completion import CallFailed, Completion, Followed
-from evolve.errors import PatchError, PromptTooLong
-from evolve.guidance.history import followed_in
-from evolve.judging.recording import question_of, record_confirmed, record_program
-from evolve.language import language_of
+from evolve.core.completion import CallFailed, Completion, Followed
+from evolve.core.errors import PatchError, PromptTooLong
+from evolve.core.program import PatchKind
+from evolve.evaluation.recording import question_of, record_confirmed, record_program
+from evolve.insights.outcomes import followed_in
+from evolve.lang.languages import language_of
 from evolve.loop.calls import Calls
 from evolve.loop.context import RunContext
 from evolve.loop.executor import BudgetReached, Job, JobKind, Steps
 from evolve.patch import PatchReason
-from evolve.program import PatchKind
 from evolve.progress import Confirmed, Evaluated, Refused
 from evolve.proposal import Choice, Refusal, Request
 from evolve.propose.building import Duplicate, NewProgram, build_program

@@ -12,9 +12,9 @@ from functools import partial
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.ranking import reached_ceiling
 from evolve.archive.records import CONFIRMING, Unfinished
-from evolve.completion import CallFailed
-from evolve.evidence.yields import ModelYields
-from evolve.judging.evaluators import complete_held_out
+from evolve.core.completion import CallFailed
+from evolve.evaluation.evaluators import complete_held_out
+from evolve.insights.yields import ModelYields
 from evolve.loop.admission import UNREACHABLE_AFTER, Admission, Flow, Held, UnderWay
 from evolve.loop.context import RunContext, RunServices
 from evolve.loop.executor import BudgetReached, Ended, Executor, Job, JobKind, Steps

@@ -17,29 +17,29 @@ from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.git import require_git
 from evolve.archive.ranking import worth_rescoring
-from evolve.completion import Adaptation
-from evolve.config import Config, render_config
-from evolve.config_changes import changed_config, changes, with_absolute_paths
-from evolve.errors import ArchiveError, InputError
-from evolve.files import require_disk
-from evolve.invocation import command
-from evolve.judging.beginning import begin_archive, judge_initial, record_initial, require_valid_answer
-from evolve.judging.evaluators import EvaluatorPair, open_evaluators
-from evolve.judging.generalising import check_on_fresh, try_new_orders
-from evolve.judging.recording import rescore as rescore_programs
-from evolve.language import language_of_task
+from evolve.core.completion import Adaptation
+from evolve.core.config import Config, render_config
+from evolve.core.config_changes import changed_config, changes, with_absolute_paths
+from evolve.core.errors import ArchiveError, InputError
+from evolve.core.files import require_disk
+from evolve.core.invocation import command
+from evolve.core.program import normalised_hash
+from evolve.evaluation.beginning import begin_archive, judge_initial, record_initial, require_valid_answer
+from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
+from evolve.evaluation.generalising import check_on_fresh, try_new_orders
+from evolve.evaluation.recording import rescore as rescore_programs
+from evolve.lang.languages import language_of_task
 from evolve.loop.admission import LiveAdmission, elsewhere
 from evolve.loop.context import RunServices
 from evolve.loop.executor import ThreadExecutor
 from evolve.loop.loop import Loop
 from evolve.opening import initial_path, initial_source, open_models, task_of_run
-from evolve.program import normalised_hash
 from evolve.progress import Evaluated, Warned
+from evolve.propose.tuning.tuner import require_score_without_chance, require_tunable
 from evolve.seams import Listener
 from evolve.search.stopping import StopReason, conclude
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust, stored_config
-from evolve.tuning.tuner import require_score_without_chance, require_tunable
 
 _TUNES = "search.kinds.tune is not 0"
 

@@ -6,15 +6,15 @@ from functools import partial
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round
-from evolve.completion import Completion, Message, MetaKey
-from evolve.config import Config
-from evolve.evidence.counted import Evidence
-from evolve.evidence.facts import FactReader
-from evolve.guidance.advisor import Advisor
-from evolve.guidance.history import History, outcomes
+from evolve.core.completion import Completion, Message, MetaKey
+from evolve.core.config import Config
+from evolve.insights.advisor import Advisor
+from evolve.insights.evidence import Evidence
+from evolve.insights.facts import FactReader
+from evolve.insights.outcomes import History, outcomes
+from evolve.insights.summarizer import Ask, SummaryRequest
 from evolve.loop.calls import Calls
 from evolve.loop.executor import Executor, Job, JobKind, Steps
-from evolve.meta.summarizer import Ask, SummaryRequest
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Summarised
 from evolve.proposal import Guidance

@@ -1,13 +1,13 @@
 """Applying a patch to a program: whole, or not at all."""
 
-from evolve.errors import PatchError, ProgramError, UnclosedBlock
-from evolve.language import PYTHON, Language
+from evolve.core.errors import PatchError, ProgramError, UnclosedBlock
+from evolve.core.program import check_size, check_syntax, marked_regions, marker, split_lines
+from evolve.lang.languages import PYTHON, Language
+from evolve.lang.python_source import MAX_SOURCE_BYTES
 from evolve.patch.format import AGAIN as _AGAIN
 from evolve.patch.format import Block, Patch, PatchReason, in_form, shown
 from evolve.patch.match import Level, Place, nearest_lines, places, reindented
 from evolve.patch.text import EvolvingText, bare, common_ends
-from evolve.program import check_size, check_syntax, marked_regions, marker, split_lines
-from evolve.python_source import MAX_SOURCE_BYTES
 
 
 def apply_patch(patch: Patch, source: str, language: Language = PYTHON) -> str:

@@ -4,10 +4,10 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from evolve.errors import ProgramError
-from evolve.language import PYTHON, Language
-from evolve.literals import literals
-from evolve.python_source import parsed
+from evolve.core.errors import ProgramError
+from evolve.lang.languages import PYTHON, Language
+from evolve.lang.literals import literals
+from evolve.lang.python_source import parsed
 
 MAX_FEATURES = 8
 """So many are kept of one patch: a rewrite changes everything, which says nothing."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from evolve.errors import PatchError
-from evolve.program import PatchKind, marker
+from evolve.core.errors import PatchError
+from evolve.core.program import PatchKind, marker
 
 AGAIN: Final = "Nothing was applied: send the whole patch again."
 _AGAIN_WHOLE: Final = "Nothing was applied: send the whole program again."

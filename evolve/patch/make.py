@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from evolve.errors import PatchError
+from evolve.core.errors import PatchError
+from evolve.core.program import PatchKind
 from evolve.patch.apply import edited
 from evolve.patch.format import MAX_BLOCKS, Block, Patch, PatchReason, format_patch, normalised_name, parse_patch
 from evolve.patch.match import Level, places
 from evolve.patch.text import EvolvingText, bare, common_ends
-from evolve.program import PatchKind
 
 _MAX_DIFF_CELLS = 1_000_000  # beyond it, a changed stretch becomes one block instead of being compared line by line
 

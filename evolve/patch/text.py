@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from evolve.core.program import evolve_regions, marked_regions, split_lines
 from evolve.patch.match import Place
-from evolve.program import evolve_regions, marked_regions, split_lines
 
 MOST_CELLS = 4_000_000
 """So many pairs of lines are compared: about a second, of texts that were made to take long. Where more would be, all

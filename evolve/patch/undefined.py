@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
-from evolve.errors import PatchError
+from evolve.core.errors import PatchError
+from evolve.core.program import split_lines
+from evolve.lang.python_source import deeper_than, parsed
 from evolve.patch.format import PatchReason, shown
-from evolve.program import split_lines
-from evolve.python_source import deeper_than, parsed
 
 _MAX_LEVELS: Final = 100  # of the tree that pyflakes walks by recursion, with three frames a level
 _DYNAMIC: Final = re.compile(  # what may bind a name by its text

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.untrusted import one_line
-from evolve.completion import Adaptation, AdaptationValue
+from evolve.core.completion import Adaptation, AdaptationValue
 
 Parameters = Mapping[str, Any]
 

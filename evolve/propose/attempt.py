@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from evaluator.untrusted import one_line
-from evolve.config import ModelConfig
+from evolve.core.config import ModelConfig
 from evolve.propose.endpoint import Secrets
 from evolve.propose.reply import Reply, Unreadable, read_reply
 from evolve.propose.retry import Failure

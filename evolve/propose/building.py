@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from evaluator.task import Task
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.completion import Completion
-from evolve.errors import PatchError
-from evolve.language import Language
+from evolve.core.completion import Completion
+from evolve.core.errors import PatchError
+from evolve.core.program import PatchKind, normalised_hash
+from evolve.lang.languages import Language
 from evolve.patch import Patch, PatchReason, apply_patch, parse_patch
 from evolve.patch.features import features, lines_changed
 from evolve.patch.undefined import check_names
-from evolve.program import PatchKind, normalised_hash
 from evolve.propose.llm_proposer import problem_of
 
 

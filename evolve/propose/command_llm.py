@@ -19,7 +19,7 @@ from functools import partial
 from typing import IO, Final
 
 from evaluator.untrusted import one_line
-from evolve.completion import (
+from evolve.core.completion import (
     ANSWER_LIMIT,
     CallEvent,
     CallFailed,
@@ -32,11 +32,11 @@ from evolve.completion import (
     UsualOutput,
     estimate_tokens,
 )
-from evolve.config import ModelConfig
+from evolve.core.config import ModelConfig
+from evolve.core.secrecy import secret_variables
+from evolve.core.usage import Usage
 from evolve.propose.endpoint import SHORTEST_SECRET, read_secrets
 from evolve.propose.retry import PASSING, Failure, RetryPolicy
-from evolve.secrecy import secret_variables
-from evolve.usage import Usage
 
 _POLL_S: Final = 0.05
 _READ_S: Final = 2.0  # what is left in a pipe once every writer is gone

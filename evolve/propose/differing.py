@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from enum import StrEnum
 
-from evolve.errors import ProgramError
-from evolve.language import PYTHON, Language
-from evolve.program import marker
-from evolve.python_source import first_line, parsed
+from evolve.core.errors import ProgramError
+from evolve.core.program import marker
+from evolve.lang.languages import PYTHON, Language
+from evolve.lang.python_source import first_line, parsed
 
 _WORTH = 0.75
 """What differs is shown in place of a program where it takes at most this share of the room that the whole takes."""

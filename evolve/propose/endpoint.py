@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, quote_plus, urlsplit
 
 from evaluator.untrusted import one_line
-from evolve.config import ModelConfig
-from evolve.errors import InputError, MachineError
-from evolve.prices import OPENAI_URL, host_of
-from evolve.secrecy import HIDDEN, NAME_IT, VARIABLE, texts_in, variables_in
+from evolve.core.config import ModelConfig
+from evolve.core.errors import InputError, MachineError
+from evolve.core.prices import OPENAI_URL, host_of
+from evolve.core.secrecy import HIDDEN, NAME_IT, VARIABLE, texts_in, variables_in
 
 SHORTEST_SECRET = 8  # a shorter "key" is a placeholder such as EMPTY, and striking it would garble texts
 _STRUCK = "[key removed]"

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from evolve.config import ModelConfig
+from evolve.core.config import ModelConfig
 from evolve.propose.endpoint import endpoint_url
 
 WINDOW_S = 0.1

@@ -1,8 +1,8 @@
 """A model as a proposer: the prompt rendered, sent as it was recorded, and the answer taken whole."""
 
-from evolve.completion import Completion, Message, Observer, estimate_tokens
+from evolve.core.completion import Completion, Message, Observer, estimate_tokens
+from evolve.core.program import PatchKind
 from evolve.patch.format import asks_for_code
-from evolve.program import PatchKind
 from evolve.proposal import Request
 from evolve.propose.prompts import KINDS, Prompts
 from evolve.seams import LLM

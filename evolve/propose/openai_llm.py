@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from evaluator.untrusted import one_line
-from evolve.completion import (
+from evolve.core.completion import (
     Adaptation,
     CallEvent,
     CallFailed,
@@ -29,14 +29,14 @@ from evolve.completion import (
     UsualOutput,
     estimate_tokens,
 )
-from evolve.config import ModelConfig
+from evolve.core.config import ModelConfig
+from evolve.core.usage import Usage
 from evolve.propose.adapting import LIMITS, Parameters, Said, adapted, context_length, said_in, understood
 from evolve.propose.attempt import Answer, Connection
 from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
 from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.reply import Reply, listed_models
 from evolve.propose.retry import ADVICE, Failure, RetryPolicy, Tries, reason_of_status, stated_wait
-from evolve.usage import Usage
 
 _SEVERAL = {"temperature": "temperature", "effort": "reasoning_effort"}
 """The settings that may be lists, with their fields."""

@@ -19,10 +19,10 @@ from evaluator.sandbox import packages
 from evaluator.task import Suite, Task
 from evaluator.untrusted import block, one_line
 from evolve.archive.ranking import rank_score
-from evolve.completion import estimate_tokens
-from evolve.errors import InputError, PromptTooLong
-from evolve.language import Language, language_of_task
-from evolve.program import END, START, PatchKind, Program, marked_regions
+from evolve.core.completion import estimate_tokens
+from evolve.core.errors import InputError, PromptTooLong
+from evolve.core.program import END, START, PatchKind, Program, marked_regions
+from evolve.lang.languages import Language, language_of_task
 from evolve.proposal import Refusal, Request, ScoredProgram
 from evolve.propose.differing import ShownOther, difference
 from evolve.propose.verdicts import (

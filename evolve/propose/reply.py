@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evaluator.untrusted import one_line
-from evolve.completion import ANSWER_LIMIT, FinishReason
+from evolve.core.completion import ANSWER_LIMIT, FinishReason
 from evolve.propose.adapting import said_in
 
 if TYPE_CHECKING:

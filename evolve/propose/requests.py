@@ -12,12 +12,12 @@ from evolve.archive.events import AskedEvent, Status
 from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord, Unfinished
-from evolve.errors import PatchError, PromptTooLong
-from evolve.evidence.credit import Credits, change_on, on_medians
-from evolve.evidence.facts import BY_MEDIANS
-from evolve.guidance.history import recommendation_of, title_of
+from evolve.core.errors import PatchError, PromptTooLong
+from evolve.core.program import PatchKind
+from evolve.insights.credit import Credits, change_on, on_medians
+from evolve.insights.facts import BY_MEDIANS
+from evolve.insights.outcomes import recommendation_of, title_of
 from evolve.patch import parse_patch
-from evolve.program import PatchKind
 from evolve.proposal import (
     Change,
     Choice,

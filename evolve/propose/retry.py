@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from evolve.completion import Adaptation, FailureReason
+from evolve.core.completion import Adaptation, FailureReason
 from evolve.propose.adapting import Said
 
 ADVICE: Mapping[FailureReason, str] = {

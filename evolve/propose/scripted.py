@@ -26,7 +26,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from evaluator.input_files import Section, checked
 from evaluator.yaml_file import read_mapping
-from evolve.completion import (
+from evolve.core.completion import (
     CallEvent,
     CallFailed,
     CallPhase,
@@ -39,8 +39,8 @@ from evolve.completion import (
     RequestKey,
     estimate_tokens,
 )
-from evolve.errors import InputError
-from evolve.usage import Usage
+from evolve.core.errors import InputError
+from evolve.core.usage import Usage
 
 
 class _Scripted(Section):

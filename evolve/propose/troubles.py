@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from evolve.completion import CallEvent, CallPhase, RequestKey
+from evolve.core.completion import CallEvent, CallPhase, RequestKey
 from evolve.progress import ServerTrouble
 
 REPEATED_AFTER_S = 30.0

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from evolve.archive.calls import CALLING, Asked, Call, usage_json
 from evolve.archive.reader import RunReader
+from evolve.core.usage import Spending, Usage
 from evolve.review.texts import counted
-from evolve.usage import Spending, Usage
 
 KINDS: Final = {"patch": "patches", "repair": "repairs", "retry": "retries", "insights": "insights reports"}
 """What a call is for, with the plural. A repair is asked for after a refusal or a failed evaluation; a retry is another

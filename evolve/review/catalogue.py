@@ -9,7 +9,8 @@ from evolve.archive.events import Status
 from evolve.archive.ranking import paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.evidence.yields import ModelYield
+from evolve.core.usage import Spending
+from evolve.insights.yields import ModelYield
 from evolve.review.calls import by_kind_text, paid_text, spending_brief, spending_text, under_way_text
 from evolve.review.curves import sparkline
 from evolve.review.run_facts import adaptations, all_calls, calls_by_kind, how_it_stands
@@ -26,7 +27,6 @@ from evolve.review.scores import (
 )
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
 from evolve.review.texts import counted, duration_text, patch_label, short_commits, time_text
-from evolve.usage import Spending
 
 
 class ListedRun(NamedTuple):

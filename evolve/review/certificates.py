@@ -16,9 +16,9 @@ from evaluator.task_files import built_in_tasks
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.errors import ArchiveError, InputError
-from evolve.files import read_text
-from evolve.invocation import command
+from evolve.core.errors import ArchiveError, InputError
+from evolve.core.files import read_text
+from evolve.core.invocation import command
 
 _ROUNDING: Final = 1e-12
 """So far, relative to it, a score may lie from the recorded one: a logarithm's last digit is the machine's. Costs are

@@ -12,12 +12,12 @@ from math import isfinite
 
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
-from evolve.completion import UsualOutput
-from evolve.config import Config, ModelConfig
-from evolve.errors import InputError
+from evolve.core.completion import UsualOutput
+from evolve.core.config import Config, ModelConfig
+from evolve.core.errors import InputError
+from evolve.core.usage import Spending
 from evolve.review.texts import counted
 from evolve.trust import stored_config
-from evolve.usage import Spending
 
 RULES_TOKENS, SOURCES = 6000, 4
 """Tokens of a prompt: so many, and so many times those of the initial program, for others like it."""

@@ -16,8 +16,9 @@ from evolve.archive.events import AskedEvent, HeldOutEvent, Status
 from evolve.archive.ranking import improves, paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, Moment, ProgramRecord
-from evolve.evidence.credit import NOBODY, Credit, Credits, change_on, on_medians
-from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
+from evolve.core.usage import Spending
+from evolve.insights.credit import NOBODY, Credit, Credits, change_on, on_medians
+from evolve.insights.outcomes import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
 from evolve.review.calls import asked_for, attempt_json, with_kinds
 from evolve.review.curves import Reign
@@ -26,7 +27,6 @@ from evolve.review.meta_documents import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import fresh_json, score_json
 from evolve.review.verdict import failures
-from evolve.usage import Spending
 
 STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
 """How far a generation can come, each stage part of the one before it."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from evaluator.untrusted import one_line
 from evolve.archive.reader import SHORT, RunReader
 from evolve.archive.records import OPEN
-from evolve.guidance.history import followed_by_answers, recommendation_of
+from evolve.insights.outcomes import followed_by_answers, recommendation_of
 from evolve.review.calls import spending_brief
 from evolve.review.generation_view import CSV, GenerationReader, GenerationView
 from evolve.review.scores import value_text

@@ -13,7 +13,7 @@ from typing import Any, Final
 from evaluator.objective import SCORE_ITSELF, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
-from evolve.errors import InputError
+from evolve.core.errors import InputError
 from evolve.review.curves import AXES, CurvePoint, curve, spent_on
 from evolve.review.doubts import against_best, why_overfitted
 from evolve.review.run_facts import flat

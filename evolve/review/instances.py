@@ -18,7 +18,7 @@ from evolve.archive.ranking import new_bests
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.truth import installed
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 from evolve.propose.verdicts import instance_shares
 from evolve.review.scores import as_float, finite
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.review.catalogue import gain_cell
 from evolve.review.generation_view import GenerationView
 from evolve.review.meta_documents import recommendation_followed

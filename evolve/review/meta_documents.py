@@ -15,9 +15,9 @@ from evolve.archive.reports import (
     markdown,
     shown,
 )
-from evolve.errors import InputError
-from evolve.evidence.facts import FactReader
-from evolve.guidance.history import History, Trial, recommendation_of, told_trials
+from evolve.core.errors import InputError
+from evolve.insights.facts import FactReader
+from evolve.insights.outcomes import History, Trial, recommendation_of, told_trials
 from evolve.trust import stored_config
 
 

@@ -9,7 +9,7 @@ from evolve.archive.calls import Asked
 from evolve.archive.events import Picked
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, ProgramRecord
-from evolve.guidance.history import followed_by_answers, guidance_of
+from evolve.insights.outcomes import followed_by_answers, guidance_of
 from evolve.review.calls import call_line, spending_text, usage_text
 from evolve.review.estimate import prices_on_record
 from evolve.review.generation_view import GenerationView

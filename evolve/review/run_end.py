@@ -6,7 +6,7 @@ from typing import Any, Final
 from evolve.archive.ranking import compared, rank_score
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.evidence.credit import Credits
+from evolve.insights.credit import Credits
 from evolve.review.generation_view import mark_of
 
 _LEAST: Final = 3

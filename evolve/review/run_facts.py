@@ -8,9 +8,9 @@ from evaluator.untrusted import one_line
 from evolve.archive.calls import CALLING, Call
 from evolve.archive.events import document_of
 from evolve.archive.reader import RunReader
-from evolve.completion import MetaKey
-from evolve.config import Config
-from evolve.errors import InputError
+from evolve.core.completion import MetaKey
+from evolve.core.config import Config
+from evolve.core.errors import InputError
 from evolve.propose.troubles import silent_after_s
 from evolve.review.calls import KINDS, with_kinds
 from evolve.search.stopping import end_text

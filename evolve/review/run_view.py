@@ -11,7 +11,7 @@ from typing import Any, Final
 from evaluator.untrusted import block
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, ProgramRecord
-from evolve.evidence.yields import ModelYield, model_yields
+from evolve.insights.yields import ModelYield, model_yields
 from evolve.review.curves import lines, sampled
 from evolve.review.doubts import against_best, held_out_change
 from evolve.review.generation_view import COLUMNS, STAGES, GenerationReader, GenerationView, Shape, shape_of

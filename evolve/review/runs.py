@@ -7,9 +7,9 @@ from pathlib import Path
 
 from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
-from evolve.config import Config
-from evolve.errors import InputError
-from evolve.invocation import command
+from evolve.core.config import Config
+from evolve.core.errors import InputError
+from evolve.core.invocation import command
 
 RUNS = Path("runs")
 _JOURNAL = "journal.jsonl"

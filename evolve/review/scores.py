@@ -12,8 +12,8 @@ from evaluator.untrusted import one_line
 from evolve.archive.events import FreshEvent, FreshState, HeldOutEvent
 from evolve.archive.ranking import rank_score
 from evolve.archive.records import FreshCheck, ProgramRecord
-from evolve.errors import InputError
-from evolve.evidence.credit import SAME, change_on, on_medians
+from evolve.core.errors import InputError
+from evolve.insights.credit import SAME, change_on, on_medians
 
 SELF_JUDGED: Final = "self-judged"
 """What stands beside a score that a program had a hand in: it shares the process that makes it."""

@@ -8,8 +8,8 @@ from os.path import commonprefix
 from evaluator.untrusted import one_line
 from evolve.archive.reader import SHORT
 from evolve.archive.records import ProgramRecord
+from evolve.core.program import split_lines
 from evolve.patch.text import unified
-from evolve.program import split_lines
 
 
 def short_commits(commits: Iterable[str]) -> dict[str, str]:

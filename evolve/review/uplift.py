@@ -14,7 +14,7 @@ from typing import Any, Final
 from evaluator.exact_tests import as_far
 from evaluator.objective import SCORE_ITSELF, Objective
 from evolve.archive.reader import RunReader
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.review.generation_view import STAGES, GenerationView
 
 LEAST: Final = 20

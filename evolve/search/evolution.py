@@ -6,7 +6,7 @@ from functools import partial
 
 from evolve.archive.ranking import rank_score
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.proposal import Choice, SearchSettings
 from evolve.search.arms import Arms
 from evolve.search.lineage import Lineage

@@ -7,7 +7,7 @@ from itertools import chain
 
 from evolve.archive.ranking import rank_key
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.config import SearchConfig
+from evolve.core.config import SearchConfig
 from evolve.proposal import Choice, SearchSettings
 from evolve.search.champions import Champions
 from evolve.search.evolution import Evolution

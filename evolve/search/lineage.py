@@ -4,7 +4,7 @@ repeating each other."""
 from collections.abc import Collection
 
 from evolve.archive.records import ProgramRecord
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 
 FEW_LINES = 2
 """Programs that differ in at most so many lines are near-copies: another number or comparison is no idea to draw on."""

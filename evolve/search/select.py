@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from evolve.archive.ranking import rank_key, rank_score
 from evolve.archive.records import ProgramRecord
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 
 # How sharply a parent's weight follows its score (ShinkaEvolve's lambda, arXiv 2509.19349).
 SELECTION_PRESSURE = 10.0

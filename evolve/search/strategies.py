@@ -7,9 +7,9 @@ from typing import cast
 
 from evolve.archive.ranking import better, rank_key
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.dotted import is_dotted, open_dotted
-from evolve.errors import InputError
-from evolve.program import PatchKind
+from evolve.core.dotted import is_dotted, open_dotted
+from evolve.core.errors import InputError
+from evolve.core.program import PatchKind
 from evolve.proposal import Choice, SearchSettings
 from evolve.seams import Search
 from evolve.search.arms import Arms

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
-from evolve.errors import ArchiveError, EvolveError
+from evolve.core.errors import ArchiveError, EvolveError
 from evolve.review.generation_view import COLUMNS, GenerationReader, GenerationView
 from evolve.review.runs import known_runs
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from evolve.errors import InputError, MachineError
-from evolve.invocation import command
+from evolve.core.errors import InputError, MachineError
+from evolve.core.invocation import command
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8321

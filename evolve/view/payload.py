@@ -11,7 +11,7 @@ from typing import Any
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord
-from evolve.invocation import anywhere
+from evolve.core.invocation import anywhere
 from evolve.review.calls import attempt_json
 from evolve.review.generation_view import PAGE_OF_PROGRAM, GenerationReader, GenerationView
 from evolve.review.instances import OTHERS, InstanceRow, instance_rows, judge_of, pictures

@@ -44,8 +44,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from evaluator.errors import EvaluatorError
 from evaluator.signals import handle_once
 from evolve.archive.reader import RunReader
-from evolve.errors import EvolveError
-from evolve.invocation import anywhere
+from evolve.core.errors import EvolveError
+from evolve.core.invocation import anywhere
 from evolve.review import comparison, grouping
 from evolve.review.generation_view import GenerationView
 from evolve.view import payload

@@ -19,10 +19,10 @@ from evolve.archive import objects
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.completion import Completion
-from evolve.errors import MachineError
-from evolve.program import Origin, PatchKind
-from evolve.usage import Usage
+from evolve.core.completion import Completion
+from evolve.core.errors import MachineError
+from evolve.core.program import Origin, PatchKind
+from evolve.core.usage import Usage
 from tests.builders import make_evaluation, make_made, make_question
 from tests.loop.climbing import FORKS
 

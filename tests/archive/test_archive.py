@@ -13,9 +13,9 @@ from evolve.archive.events import Status
 from evolve.archive.layout import write_config
 from evolve.archive.reader import RunReader
 from evolve.archive.records import Funnel
-from evolve.completion import CallEvent, CallPhase, Completion, PatchKey
-from evolve.errors import ArchiveError
-from evolve.usage import Usage
+from evolve.core.completion import CallEvent, CallPhase, Completion, PatchKey
+from evolve.core.errors import ArchiveError
+from evolve.core.usage import Usage
 from tests.archive.small_run import IDENTITY, answer, ask, evaluation, evolve_on, git, record
 from tests.builders import make_question, make_record
 

@@ -10,7 +10,7 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
-from evolve.errors import ArchiveError, MachineError
+from evolve.core.errors import ArchiveError, MachineError
 from tests.archive.small_run import (
     IDENTITY,
     answer,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
-from evolve.errors import ArchiveError, EvolveError
+from evolve.core.errors import ArchiveError, EvolveError
 from tests.archive.small_run import git
 from tests.journals import events_of, sealed
 from tests.reports import recommending
@@ -250,7 +250,7 @@ def test_an_object_that_would_fill_the_memory_is_stopped(make_run, said) -> None
     code = (
         "import resource,sys; resource.setrlimit(resource.RLIMIT_AS, (400 * 2**20,) * 2)\n"
         "from pathlib import Path\nfrom evolve.archive.reader import RunReader\n"
-        "from evolve.errors import ArchiveError\n"
+        "from evolve.core.errors import ArchiveError\n"
         "try:\n    a = RunReader.open(Path(sys.argv[1])); a.source(a.programs[0])\n"
         "except ArchiveError as e:\n    print(e)\n"
     )

@@ -13,7 +13,7 @@ from evolve.archive.archive import Archive, repair
 from evolve.archive.layout import sweep_unfinished
 from evolve.archive.reader import RunReader
 from evolve.archive.refs import Refs
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 from tests.journals import events_of, rewrite
 
 

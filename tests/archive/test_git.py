@@ -8,7 +8,7 @@ import pytest
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
-from evolve.errors import MachineError
+from evolve.core.errors import MachineError
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 
 

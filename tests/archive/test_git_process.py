@@ -15,7 +15,7 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.archive.objects import Objects, create_repository
 from evolve.archive.reader import RunReader
-from evolve.errors import MachineError
+from evolve.core.errors import MachineError
 from tests.archive.small_run import IDENTITY, evolve_on, git
 
 GIT = shutil.which("git")

@@ -12,7 +12,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.git import MAX_OBJECT
 from evolve.archive.objects import Objects
 from evolve.archive.reader import RunReader
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 from tests.archive.small_run import git
 
 EMPTY = "0" * 40

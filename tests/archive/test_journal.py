@@ -16,7 +16,7 @@ from evolve.archive.archive import Archive, repair
 from evolve.archive.journal import DamagedJournal
 from evolve.archive.lines import BEGINNING, seal, unseal
 from evolve.archive.reader import RunReader
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 from tests.examples import part_of_the_examples
 from tests.journals import rewrite

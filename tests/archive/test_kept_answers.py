@@ -9,7 +9,7 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from evolve.archive.refs import CERTIFICATES
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 from tests.archive.small_run import IDENTITY, answer, record
 from tests.builders import make_question
 

@@ -11,7 +11,7 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
-from evolve.errors import ArchiveError
+from evolve.core.errors import ArchiveError
 from tests.archive.small_run import evolve_on, git, in_fork, unpack, write_to_the_end, write_until_killed
 from tests.journals import rewrite
 

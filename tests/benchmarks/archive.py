@@ -21,8 +21,8 @@ from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.completion import Completion
-from evolve.program import Origin, PatchKind
+from evolve.core.completion import Completion
+from evolve.core.program import Origin, PatchKind
 from evolve.view.payload import changes, run_document
 from tests.builders import make_made, make_question
 

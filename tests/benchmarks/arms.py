@@ -26,11 +26,11 @@ from typing import Final, Literal
 
 from evolve.archive.events import Status
 from evolve.archive.records import Contribution, EndedGeneration
-from evolve.config import SearchConfig
-from evolve.program import PatchKind
+from evolve.core.config import SearchConfig
+from evolve.core.program import PatchKind
+from evolve.core.usage import Spending
 from evolve.proposal import SearchSettings
 from evolve.search.arms import Arms
-from evolve.usage import Spending
 
 PAGE: Final = Path(__file__).resolve().parent.parent.parent / "docs" / "search.md"
 LAST: Final = 200

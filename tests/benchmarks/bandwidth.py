@@ -21,7 +21,7 @@ STREAM = {"Content-Type": "text/event-stream"}
 CHILD = """
 import sys, time
 sys.path.insert(0, sys.argv[2])
-from evolve.completion import CallFailed, PatchKey
+from evolve.core.completion import CallFailed, PatchKey
 from evolve.propose.retry import RetryPolicy
 from tests.propose.asking import ASK, client
 llm = client(sys.argv[1], RetryPolicy(tries=1, patience_s=0.0), timeout_s=120.0)

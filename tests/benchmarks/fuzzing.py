@@ -25,17 +25,17 @@ from evaluator.untrusted import block, one_line
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.reader import RunReader
 from evolve.archive.reports import Round, markdown
-from evolve.completion import ANSWER_LIMIT, Completion, UnusableAnswer, text_of
-from evolve.config import build_config
-from evolve.errors import EvolveError, InputError, PatchError, ProgramError
-from evolve.language import PYTHON
-from evolve.meta.answers import read_insights, read_summaries
+from evolve.core.completion import ANSWER_LIMIT, Completion, UnusableAnswer, text_of
+from evolve.core.config import build_config
+from evolve.core.errors import EvolveError, InputError, PatchError, ProgramError
+from evolve.core.program import PatchKind, check_program, normalised_hash
+from evolve.core.usage import NOTHING
+from evolve.insights.answers import read_insights, read_summaries
+from evolve.lang.languages import PYTHON
+from evolve.lang.python_source import MAX_SOURCE_BYTES, parsed
 from evolve.patch import apply_patch, make_patch, parse_patch
 from evolve.patch.features import features
-from evolve.program import PatchKind, check_program, normalised_hash
 from evolve.propose.reply import Reply
-from evolve.python_source import MAX_SOURCE_BYTES, parsed
-from evolve.usage import NOTHING
 from tests.benchmarks.hostile_text import bomb, mutated, mutated_bytes, noise, value
 from tests.journals import events_of, sealed
 from tests.loop.climbing import finish

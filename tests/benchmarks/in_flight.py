@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from evolve.archive.ranking import new_bests
-from evolve.completion import Message, PatchKey
-from evolve.config import ModelConfig
+from evolve.core.completion import Message, PatchKey
+from evolve.core.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
 from tests.loop.climbing import configure, finish, is_meta, meta_answer, model, opened, patch
 from tests.openai_server import Behaviour, OpenAIServer, TokenBucket, answer

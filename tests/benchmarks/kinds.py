@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from evolve.archive.events import Status
 from evolve.archive.records import EndedGeneration
-from evolve.config import SearchConfig
-from evolve.program import PatchKind
+from evolve.core.config import SearchConfig
+from evolve.core.program import PatchKind
 from evolve.proposal import Choice, SearchSettings
 from evolve.search.evolution import Evolution
 from evolve.search.population import Population

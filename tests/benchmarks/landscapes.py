@@ -25,8 +25,8 @@ from evaluator.evaluation import Outcome
 from evaluator.objective import SCORE_ITSELF
 from evolve.archive.events import Status
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.config import SearchConfig
-from evolve.program import Origin, PatchKind
+from evolve.core.config import SearchConfig
+from evolve.core.program import Origin, PatchKind
 from evolve.proposal import Choice, SearchSettings
 from evolve.review.statistics import median, median_interval
 from evolve.search.strategies import open_search

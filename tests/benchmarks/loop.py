@@ -11,10 +11,10 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evaluator.task_files import load_task
-from evolve.completion import Completion
-from evolve.config import build_config
+from evolve.core.completion import Completion
+from evolve.core.config import build_config
+from evolve.core.program import PatchKind
 from evolve.loop.session import new_session
-from evolve.program import PatchKind
 from evolve.progress import Event, Progress
 from evolve.proposal import Request
 from evolve.seams import Evaluator

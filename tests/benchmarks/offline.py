@@ -17,7 +17,7 @@ from evaluator.standing import Standing
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import CEILING_TOLERANCE
-from evolve.config import build_config
+from evolve.core.config import build_config
 from evolve.loop.session import new_session
 from evolve.progress import Evaluated, Event, Progress
 

@@ -25,7 +25,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
-from evolve.completion import Completion
+from evolve.core.completion import Completion
 from evolve.review.generations import all_generations
 from evolve.view import payload
 from tests.builders import make_made, make_question

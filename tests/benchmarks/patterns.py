@@ -25,10 +25,10 @@ from typing import Any, Final
 
 import evaluator
 import evolve
-from evolve.language import LANGUAGES, Language
-from evolve.lexing import scanner, spans
-from evolve.literals import LOOK_BACK, literals
-from evolve.meta.check import _figures
+from evolve.insights.check import _figures
+from evolve.lang.languages import LANGUAGES, Language
+from evolve.lang.lexing import scanner, spans
+from evolve.lang.literals import LOOK_BACK, literals
 from evolve.propose.adapting import MOST_SAID
 
 FIRST: Final = 32
@@ -60,8 +60,8 @@ class Limit:
 
 _REFUSAL: Final = Limit(characters=MOST_SAID, where="evolve.propose.adapting.said_in")
 LIMITS: Final[Mapping[str, Limit]] = {
-    "evolve.literals._DEFINED": Limit(characters=LOOK_BACK, where="evolve.literals._literals_in"),
-    "evolve.literals._CONSTANT": Limit(characters=LOOK_BACK, where="evolve.literals._literals_in"),
+    "evolve.lang.literals._DEFINED": Limit(characters=LOOK_BACK, where="evolve.lang.literals._literals_in"),
+    "evolve.lang.literals._CONSTANT": Limit(characters=LOOK_BACK, where="evolve.lang.literals._literals_in"),
     **{
         f"evolve.propose.adapting.{name}": _REFUSAL
         for name in (
@@ -143,14 +143,14 @@ def _of_input_files() -> list[re.Pattern[str]]:
 
 
 MADE: Final[Mapping[str, Callable[[], list[re.Pattern[str]]]]] = {
-    "evolve.lexing.scanner": lambda: [scanner(language) for language in _told_apart()],
-    "evolve.lexing.spans": lambda: [re.compile(one.never) for one in _told_apart() if one.never],
-    "evolve.lexing._end_of_nested": lambda: [
+    "evolve.lang.lexing.scanner": lambda: [scanner(language) for language in _told_apart()],
+    "evolve.lang.lexing.spans": lambda: [re.compile(one.never) for one in _told_apart() if one.never],
+    "evolve.lang.lexing._end_of_nested": lambda: [
         re.compile("|".join(map(re.escape, one.nested))) for one in _told_apart() if one.nested
     ],
     "evaluator.input_files.matching": _of_input_files,
-    "evolve.meta.check._figures": lambda: [_figures(unit, {"score", "max_kvpr_inverse"}) for unit in ("", "ms")],
-    "evolve.importing.task._with_constants": lambda: [re.compile(r"^NAME = .*?(?=(?:  #.*)?$)", re.MULTILINE)],
+    "evolve.insights.check._figures": lambda: [_figures(unit, {"score", "max_kvpr_inverse"}) for unit in ("", "ms")],
+    "evolve.apps.importing.task._with_constants": lambda: [re.compile(r"^NAME = .*?(?=(?:  #.*)?$)", re.MULTILINE)],
     "evolve.propose.adapting._names": lambda: _named("temperature", "max_completion_tokens"),
 }
 """Patterns that a function makes of its arguments, by the function: all of them, or the same with such arguments."""
@@ -275,8 +275,8 @@ def collected() -> list[Found]:
 
 _MADE_USES: Final[Mapping[str, Collection[str]]] = {
     "evaluator.input_files.matching": {"fullmatch"},
-    "evolve.lexing._end_of_nested": {"finditer"},
-    "evolve.lexing.scanner": {"match"},  # a search goes on from match to match, and ends at doubt: see `_wholes`
+    "evolve.lang.lexing._end_of_nested": {"finditer"},
+    "evolve.lang.lexing.scanner": {"match"},  # a search goes on from match to match, and ends at doubt: see `_wholes`
 }
 
 
@@ -287,7 +287,7 @@ def _wholes() -> Iterator[Found]:
         apart: Use = functools.partial(_spans, language)
         read: Use = functools.partial(_literals, language)
         uses = (("spans", apart), ("literals", read))
-        yield Found(name=f"evolve.language.{language.name}", pattern=scanner(language), uses=uses)
+        yield Found(name=f"evolve.lang.languages.{language.name}", pattern=scanner(language), uses=uses)
 
 
 def _spans(language: Language, text: str) -> object:

@@ -28,7 +28,7 @@ from typing import Any
 import yaml
 
 from evolve.archive.reader import RunReader
-from evolve.completion import Completion, PatchKey, RequestKey
+from evolve.core.completion import Completion, PatchKey, RequestKey
 from tests.benchmarks import worded
 
 KINDS = {"diff": 0.6, "full": 0.2, "cross": 0.15, "fix": 0.05}

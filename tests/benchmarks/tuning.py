@@ -15,7 +15,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 
-from evolve.tuning.search import BATCH, Dimension, PatternSearch, Point, Standing
+from evolve.propose.tuning.search import BATCH, Dimension, PatternSearch, Point, Standing
 
 KINDS = ("sep", "dep", "rough", "plateau", "cliff")
 NUMBERS = (1, 3, 8, 20)
@@ -27,7 +27,7 @@ Search = Callable[[list[Dimension], Score, int, int], Standing]
 
 
 def landscape(kind: str, count: int, seed: int, budget: int) -> tuple[list[Dimension], Score]:
-    """A function of the numbers that such a budget searches (a third of it: see `evolve.tuning.tuner`)."""
+    """A function of the numbers that such a budget searches (a third of it: see `evolve.propose.tuning.tuner`)."""
     rng = random.Random(f"{count}{kind}{seed}")
     dimensions, best, weights = [], [], []
     for _ in range(count):

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from evolve.errors import ProgramError
+from evolve.core.errors import ProgramError
+from evolve.lang.python_source import parsed
 from evolve.patch.undefined import pyflakes_names, undefined_names
-from evolve.python_source import parsed
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 STDLIB, SITE = Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))

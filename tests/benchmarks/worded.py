@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from evolve.completion import CallEvent, CallPhase, Completion, PatchKey, RequestKey
-from evolve.usage import Usage
+from evolve.core.completion import CallEvent, CallPhase, Completion, PatchKey, RequestKey
+from evolve.core.usage import Usage
 
 ROOT = Path(__file__).parents[2]
 WORDS = (ROOT / "docs" / "generation.md").read_text(encoding="utf-8").replace("`", "").split()

@@ -13,8 +13,8 @@ import pytest
 from evaluator.evaluation import Outcome
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
-from evolve.program import PatchKind
-from evolve.usage import Usage
+from evolve.core.program import PatchKind
+from evolve.core.usage import Usage
 from tests.builders import make_question
 from tests.cli.terminals import screen
 from tests.reports import recommending

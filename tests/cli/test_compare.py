@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evolve.archive.archive import Archive
-from evolve.program import Origin, PatchKind
+from evolve.core.program import Origin, PatchKind
 from tests.builders import make_made, make_question
 from tests.journals import rewrite
 
@@ -34,7 +34,7 @@ def make_run(tmp_path, monkeypatch, make_evaluation):
 
 
 def _answer():
-    from evolve.completion import Completion
+    from evolve.core.completion import Completion
 
     return Completion(text="an answer")
 

@@ -5,7 +5,7 @@ import pytest
 
 from evaluator.check import Finding
 from evaluator.sandbox import landlock
-from evolve.doctor.machine import check_disk, check_git, check_runs, healthy
+from evolve.apps.doctor.machine import check_disk, check_git, check_runs, healthy
 
 CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
 

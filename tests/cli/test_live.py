@@ -9,10 +9,10 @@ from rich.console import Console
 
 from evolve.archive.records import Funnel
 from evolve.cli.live import HEARTBEAT_S, LiveScreen, PlainScreen
-from evolve.completion import CallEvent, CallPhase, PatchKey
+from evolve.core.completion import CallEvent, CallPhase, PatchKey
+from evolve.core.usage import Spending, Usage
 from evolve.progress import Evaluated, Phase, Progress
 from evolve.propose.troubles import Troubles
-from evolve.usage import Spending, Usage
 
 UNDER_WAY = (
     Phase(generation=12, name="asking", since_s=41.0),

@@ -13,8 +13,8 @@ import yaml
 
 from evaluator.places import TEMPLATES
 from evaluator.task_files import load_task
-from evolve.program import evolve_regions
-from evolve.settings import configured
+from evolve.core.program import evolve_regions
+from evolve.core.settings import configured
 
 DATA = Path(__file__).parent.parent / "data"
 OPENEVOLVE, SHINKA = "--from-openevolve", "--from-shinka"

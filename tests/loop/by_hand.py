@@ -11,9 +11,9 @@ from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evaluator.yaml_file import read_mapping
 from evolve.archive.archive import Archive
-from evolve.config import Config, build_config, render_config
-from evolve.judging.beginning import record_initial
-from evolve.judging.evaluators import EvaluatorPair
+from evolve.core.config import Config, build_config, render_config
+from evolve.evaluation.beginning import record_initial
+from evolve.evaluation.evaluators import EvaluatorPair
 from evolve.loop.admission import LiveAdmission
 from evolve.loop.context import RunContext, RunServices
 from evolve.loop.executor import Executor, ThreadExecutor

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.completion import CallFailed
+from evolve.core.completion import CallFailed
 from evolve.loop.executor import Ended, Job, JobKind, ThreadExecutor
 from evolve.progress import Event, Progress, Refused
 from tests.loop.by_hand import Watch, begun

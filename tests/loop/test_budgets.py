@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evolve.archive.calls import LOST
-from evolve.completion import estimate_tokens
+from evolve.core.completion import estimate_tokens
 from evolve.review.run_facts import all_calls
 from tests.loop.climbing import (
     configure,

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from evolve.completion import CallFailed
+from evolve.core.completion import CallFailed
 from evolve.loop.executor import ThreadExecutor
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evolve.archive.events import Status
-from evolve.evidence.facts import FactReader
+from evolve.insights.facts import FactReader
 from evolve.view.payload import run_document
 from tests.loop.climbing import configure, events, evolve, opened, patch, script
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evolve.archive.events import Status
-from evolve.completion import CallFailed, Completion
+from evolve.core.completion import CallFailed, Completion
 from evolve.loop.executor import BudgetReached, Steps
 from evolve.loop.generation import confirming, generation
 from evolve.progress import Confirmed, Evaluated, Refused

@@ -9,7 +9,7 @@ import pytest
 
 import evolve
 from evolve.archive.events import Status
-from evolve.completion import estimate_tokens
+from evolve.core.completion import estimate_tokens
 from tests.loop.climbing import TASK, configure, events, finish, opened, patch, script
 from tests.loop.killing import choices_found_again
 

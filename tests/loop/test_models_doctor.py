@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.check import Check, Finding
-from evolve.doctor.endpoints import check_models
-from evolve.settings import configured
+from evolve.apps.doctor.endpoints import check_models
+from evolve.core.settings import configured
 from tests.loop.climbing import KEY, configure, evolve, finish, model, patch
 from tests.openai_server import Behaviour, OpenAIServer, Received, answer, raw, status
 

@@ -14,8 +14,8 @@ from evolve.archive.reader import RunReader
 from evolve.loop.generation import generation
 from tests.loop.by_hand import begun
 from tests.loop.climbing import TASK, configure, events, finish, is_meta, meta_answer, model, opened, patch, script
+from tests.loop.rerun.calling import rerun
 from tests.openai_server import Behaviour, OpenAIServer, answer
-from tests.rerun.calling import rerun
 
 GENERATIONS = 26
 LETTERS = str.maketrans("0123456789", "abcdefghij")

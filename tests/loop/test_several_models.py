@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evolve as api
-from evolve.evidence.yields import ModelYields, model_yields
+from evolve.insights.yields import ModelYields, model_yields
 from evolve.progress import Event, Progress
 from evolve.review.catalogue import model_lines
 from evolve.view.payload import run_document

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evolve.errors import PatchError
+from evolve.core.errors import PatchError
+from evolve.core.program import PatchKind
 from evolve.patch import PatchReason, apply_patch, parse_patch
-from evolve.program import PatchKind
 
 PROGRAM = """\
 import math

@@ -2,8 +2,8 @@
 
 import pytest
 
+from evolve.core.program import PatchKind
 from evolve.patch import PatchReason
-from evolve.program import PatchKind
 from tests.patch.patching import block, refusal
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evolve.errors import PatchError
+from evolve.core.errors import PatchError
 from evolve.patch import PatchReason, make_patch
 from tests.patch.patching import PROGRAM, TWO, WHOLE, block, patched
 

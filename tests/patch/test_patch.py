@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from evolve.errors import PatchError, ProgramError
+from evolve.core.errors import PatchError, ProgramError
+from evolve.core.program import PatchKind
+from evolve.lang.python_source import MAX_SOURCE_BYTES
 from evolve.patch import Block, Patch, PatchReason, apply_patch, make_patch, parse_patch
-from evolve.program import PatchKind
-from evolve.python_source import MAX_SOURCE_BYTES
 from tests.patch.patching import PROGRAM, TWO, answer, block, patched, refusal
 
 SAMPLES = Path(__file__).parent.parent / "data" / "patches"

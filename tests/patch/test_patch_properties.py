@@ -3,11 +3,11 @@
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from evolve.errors import PatchError
+from evolve.core.errors import PatchError
+from evolve.core.program import PatchKind, evolve_regions, normalised_hash, split_lines
+from evolve.lang.python_source import parsed
 from evolve.patch import PatchReason, apply_patch, make_patch, parse_patch
 from evolve.patch.format import format_patch
-from evolve.program import PatchKind, evolve_regions, normalised_hash, split_lines
-from evolve.python_source import parsed
 
 # Statements that stand on their own: any sequence of them is a program. Many are equal, or equal but for blanks.
 STATEMENTS = st.sampled_from(

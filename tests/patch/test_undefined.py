@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from evolve.errors import PatchError
+from evolve.core.errors import PatchError
+from evolve.lang.python_source import parsed
 from evolve.patch import PatchReason
 from evolve.patch.undefined import check_names, undefined_names
-from evolve.python_source import parsed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from evolve.core.program import PatchKind
+from evolve.lang.python_source import MAX_SOURCE_BYTES
 from evolve.patch import PatchReason
-from evolve.program import PatchKind
-from evolve.python_source import MAX_SOURCE_BYTES
 from tests.patch.patching import PROGRAM, TWO, WHOLE, answer, block, patched, refusal
 
 INNER = WHOLE.partition("START\n")[2].partition("# EVOLVE-BLOCK-END")[0]

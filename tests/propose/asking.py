@@ -6,8 +6,8 @@ import threading
 import httpx2
 import openai
 
-from evolve.completion import CallEvent, CallFailed, Completion, Message, PatchKey
-from evolve.config import ModelConfig
+from evolve.core.completion import CallEvent, CallFailed, Completion, Message, PatchKey
+from evolve.core.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.reply import Reply, Unreadable, read_reply
 from evolve.propose.retry import RetryPolicy

@@ -7,7 +7,7 @@ from pathlib import Path
 from evaluator.evaluation import Outcome
 from evaluator.task import Limits, Suite
 from evaluator.task_files import load_task
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.proposal import Guidance, InFlight, Refusal, Request, ScoredProgram, Tried
 from evolve.propose.prompts import Prompts
 from tests.builders import make_evaluation, make_origin, make_results, make_scored

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import Adaptation, CallEvent, CallFailed, Completion, Message, PatchKey
-from evolve.config import ModelConfig
+from evolve.core.completion import Adaptation, CallEvent, CallFailed, Completion, Message, PatchKey
+from evolve.core.config import ModelConfig
 from evolve.propose.adapting import MOST, adapted, context_length, said_in, understood
 from evolve.propose.openai_llm import OpenAILLM, wanted
 from evolve.propose.reply import Reply, Unreadable

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, PatchKey
-from evolve.config import ModelConfig, build_config, render_config
-from evolve.errors import InputError, MachineError
+from evolve.core.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, PatchKey
+from evolve.core.config import ModelConfig, build_config, render_config
+from evolve.core.errors import InputError, MachineError
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.retry import RetryPolicy
 from tests.journals import events_of

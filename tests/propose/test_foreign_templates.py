@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.task_files import load_task
-from evolve.errors import InputError
+from evolve.core.errors import InputError
 from evolve.propose.prompts import Prompts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evolve.completion import CallFailed, PatchKey
+from evolve.core.completion import CallFailed, PatchKey
 from tests.openai_server import Behaviour, OpenAIServer, answer
 from tests.propose.asking import ASK, KEY, ask, client
 
@@ -21,7 +21,7 @@ IN_FLIGHT = 16 * MIB  # what the buffers of a connection may hold that nobody ha
 _CHILD = """
 import resource, sys
 sys.path.insert(0, sys.argv[2])
-from evolve.completion import CallFailed, PatchKey
+from evolve.core.completion import CallFailed, PatchKey
 from evolve.propose.retry import RetryPolicy
 from tests.propose.asking import ASK, client
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.proposal import Request
 from evolve.propose.requests import steps_text
 from tests.examples import part_of_the_examples

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import CallEvent, Completion, Message, PatchKey
-from evolve.config import ModelConfig
+from evolve.core.completion import CallEvent, Completion, Message, PatchKey
+from evolve.core.config import ModelConfig
 from evolve.propose.limiter import Limiters
 from evolve.propose.openai_llm import EndpointKnowledge, OpenAILLM
 from evolve.propose.retry import duration, stated_wait

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, PatchKey
-from evolve.config import ModelConfig
+from evolve.core.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, PatchKey
+from evolve.core.config import ModelConfig
 from evolve.propose.reply import Unreadable
 from evolve.propose.retry import RetryPolicy
 from tests.openai_server import Behaviour, OpenAIServer, answer, raw, refusal, status

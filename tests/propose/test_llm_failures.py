@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from evolve.completion import CallEvent, CallFailed, Completion, PatchKey
+from evolve.core.completion import CallEvent, CallFailed, Completion, PatchKey
 from evolve.propose.retry import RetryPolicy, retry_after
 from tests.openai_server import DROP, HANG, Behaviour, OpenAIServer, answer, no_choices, raw, status
 from tests.propose.asking import ASK, FAST, ask, client

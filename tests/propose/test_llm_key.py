@@ -8,8 +8,8 @@ import traceback
 
 import pytest
 
-from evolve.completion import CallFailed, PatchKey
-from evolve.errors import InputError, MachineError
+from evolve.core.completion import CallFailed, PatchKey
+from evolve.core.errors import InputError, MachineError
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
 from tests.openai_server import DROP, OpenAIServer, Step, answer, raw, refusal, status

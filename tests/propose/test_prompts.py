@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import Completion, estimate_tokens
-from evolve.errors import InputError, PatchError, PromptTooLong
+from evolve.core.completion import Completion, estimate_tokens
+from evolve.core.errors import InputError, PatchError, PromptTooLong
+from evolve.core.program import PatchKind
+from evolve.core.usage import Usage
 from evolve.patch import apply_patch, parse_patch
-from evolve.program import PatchKind
 from evolve.proposal import Refusal, Request
 from evolve.propose.llm_proposer import LLMProposer, problem_of
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
-from evolve.usage import Usage
 from tests.examples import part_of_the_examples
 from tests.propose.prompting import BUSY, FAILING, LEARNED, PARENT, REFUSED, REQUEST, SUITE, TASK, prompts
 

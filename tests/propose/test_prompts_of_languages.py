@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from evaluator.task_files import load_task
-from evolve.language import LANGUAGES, PYTHON, Language
+from evolve.core.program import PatchKind
+from evolve.lang.languages import LANGUAGES, PYTHON, Language
 from evolve.patch import apply_patch, parse_patch
-from evolve.program import PatchKind
 from evolve.proposal import Request
 from evolve.propose.prompts import KINDS, Prompts
 from tests.propose.prompting import REQUEST

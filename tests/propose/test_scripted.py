@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evolve.completion import CallEvent, CallFailed, Message, PatchKey, RequestKey, meta_key
-from evolve.errors import InputError
+from evolve.core.completion import CallEvent, CallFailed, Message, PatchKey, RequestKey, meta_key
+from evolve.core.errors import InputError
 from evolve.propose.scripted import ScriptedLLM
 
 SCRIPT = """

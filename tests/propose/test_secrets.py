@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from evolve.completion import CallEvent, CallFailed, Message, PatchKey
-from evolve.config import ModelConfig, build_config
-from evolve.errors import InputError, MachineError
+from evolve.core.completion import CallEvent, CallFailed, Message, PatchKey
+from evolve.core.config import ModelConfig, build_config
+from evolve.core.errors import InputError, MachineError
+from evolve.core.secrecy import looks_like_a_key
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
-from evolve.secrecy import looks_like_a_key
 from evolve.trust import named_things
 from tests.openai_server import OpenAIServer, Received, answer, raw, status
 

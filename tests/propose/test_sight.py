@@ -19,15 +19,15 @@ from evaluator.script_result import end_of
 from evaluator.task import Instance, Suite
 from evaluator.task_files import load_task
 from evaluator.untrusted import block, cut, one_line
-from evolve.completion import Completion
-from evolve.errors import PatchError
-from evolve.language import PYTHON
-from evolve.offline.proposer import OfflineProposer
+from evolve.core.completion import Completion
+from evolve.core.errors import PatchError
+from evolve.core.program import PatchKind, marker
+from evolve.lang.languages import PYTHON
 from evolve.patch import apply_patch, parse_patch
-from evolve.program import PatchKind, marker
 from evolve.proposal import Guidance, MadeFrom, Refusal, Request, ScoredProgram
 from evolve.propose.building import build_program
 from evolve.propose.differing import Form, difference
+from evolve.propose.offline.proposer import OfflineProposer
 from evolve.propose.prompts import Prompts
 from evolve.propose.verdicts import first_and_last, with_code
 from tests.builders import make_evaluation, make_origin, make_results, make_scored

@@ -1,6 +1,6 @@
 """What is known of a model's server from the events of its calls, in a time of the test's own."""
 
-from evolve.completion import CallEvent, CallPhase, PatchKey
+from evolve.core.completion import CallEvent, CallPhase, PatchKey
 from evolve.progress import ServerTrouble
 from evolve.propose.troubles import REPEATED_AFTER_S, Troubles
 

@@ -1,6 +1,6 @@
 import pytest
 
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.review.lineage import chain, diffs
 from evolve.review.texts import short_commits
 

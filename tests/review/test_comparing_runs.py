@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evaluator.objective import SCORE_ITSELF, Direction, Objective
 from evaluator.untrusted import one_line
-from evolve.errors import InputError
+from evolve.core.errors import InputError
 from evolve.review.comparison import bands, comparison_json, cuts, finals
 from evolve.review.curves import CurvePoint
 from evolve.review.grouping import ComparedRun, alike, differences, grouped, remarks, told_apart

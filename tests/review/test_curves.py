@@ -8,8 +8,8 @@ from evaluator.objective import Direction
 from evolve.archive.chronicle import Chronicle
 from evolve.archive.events import read_event
 from evolve.archive.ranking import new_bests
+from evolve.core.usage import Usage
 from evolve.review.curves import curve, sampled, shipped_elsewhere, sparkline, spent_on, value_within
-from evolve.usage import Usage
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
 

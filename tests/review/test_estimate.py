@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.config import Config, build_config
+from evolve.core.config import Config, build_config
+from evolve.core.usage import Spending
 from evolve.review.estimate import Estimate, estimate, estimate_lines
-from evolve.usage import Spending
 
 
 def config(**keys: Any) -> Config:

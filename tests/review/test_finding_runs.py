@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.errors import InputError
+from evolve.core.errors import InputError
 from evolve.review.runs import known_runs, resolve_run, run_names
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.evaluation import Evaluation
 from evolve.archive.reader import RunReader
-from evolve.errors import MachineError
+from evolve.core.errors import MachineError
 from evolve.review.generation_view import (
     BEGUN,
     COLUMNS,

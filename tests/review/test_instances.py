@@ -9,7 +9,7 @@ from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.objective import Direction
 from evolve.archive.archive import Archive
 from evolve.archive.truth import installed
-from evolve.evidence.credit import Tally, ratio, steps
+from evolve.insights.credit import Tally, ratio, steps
 from evolve.propose.verdicts import instance_parts
 from evolve.review.instances import Against, compared, matrix
 from tests.builders import make_evaluation, make_made

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from evaluator.evaluation import Outcome
 from evaluator.objective import Objective
 from evolve.archive.ranking import better, improves, step
-from evolve.errors import InputError
+from evolve.core.errors import InputError
 from evolve.review.scores import (
     change_text,
     metric_text,

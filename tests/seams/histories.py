@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from evaluator.evaluation import Outcome
 from evolve.archive.events import Status
 from evolve.archive.records import Contribution, EndedGeneration, ProgramRecord
-from evolve.config import KindWeights, SearchConfig
-from evolve.program import PatchKind
+from evolve.core.config import KindWeights, SearchConfig
+from evolve.core.program import PatchKind
+from evolve.core.usage import Spending
 from evolve.proposal import Choice, SearchSettings
 from evolve.seams import Search
-from evolve.usage import Spending
 from tests.builders import make_origin, make_record
 
 ALL = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX})

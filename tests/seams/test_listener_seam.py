@@ -11,8 +11,9 @@ from evaluator.evaluation import Outcome
 from evolve.archive.events import HeldOutEvent
 from evolve.archive.records import Funnel, ProgramRecord
 from evolve.cli.live import LiveScreen, PlainScreen
-from evolve.completion import Adaptation
-from evolve.program import PatchKind
+from evolve.core.completion import Adaptation
+from evolve.core.program import PatchKind
+from evolve.core.usage import Spending
 from evolve.progress import (
     Adapted,
     Checking,
@@ -30,7 +31,6 @@ from evolve.progress import (
     Warned,
 )
 from evolve.seams import Listener
-from evolve.usage import Spending
 
 HOSTILE = "red \x1b[31m\r\n\u202e\ud800 [bold]markup[/bold] " + "x" * 100_000
 MakeRecord = Callable[..., ProgramRecord]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.completion import (
+from evolve.core.completion import (
     FAILURE_REASONS,
     FINISH_REASONS,
     CallEvent,
@@ -15,7 +15,7 @@ from evolve.completion import (
     Message,
     PatchKey,
 )
-from evolve.config import ModelConfig
+from evolve.core.config import ModelConfig
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy

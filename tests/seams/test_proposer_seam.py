@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from evaluator.task_files import load_task
-from evolve.completion import CallEvent, CallFailed, Completion
-from evolve.config import ModelConfig
-from evolve.language import PYTHON
-from evolve.offline.proposer import OfflineProposer
+from evolve.core.completion import CallEvent, CallFailed, Completion
+from evolve.core.config import ModelConfig
+from evolve.core.program import PatchKind
+from evolve.lang.languages import PYTHON
 from evolve.patch import parse_patch
-from evolve.program import PatchKind
 from evolve.proposal import Request
 from evolve.propose.building import build_program
 from evolve.propose.llm_proposer import LLMProposer
+from evolve.propose.offline.proposer import OfflineProposer
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
 from evolve.seams import Proposer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evaluator.evaluation import Outcome
 from evolve.archive.events import Status
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.proposal import SearchSettings
 from evolve.seams import Search
 from evolve.search.lineage import FEW_LINES

@@ -10,8 +10,8 @@ import pytest
 
 from evaluator.task_files import load_task
 from evolve.archive.reports import Round, markdown
-from evolve.completion import CallFailed, Completion, MetaKey
-from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer, SummaryRequest
+from evolve.core.completion import CallFailed, Completion, MetaKey
+from evolve.insights.summarizer import ModelSummarizer, OfflineSummarizer, SummaryRequest
 from evolve.propose.prompts import Prompts
 from evolve.seams import Summarizer
 from tests.loop.by_hand import begun

@@ -4,7 +4,7 @@ from typing import Any
 
 from evaluator.evaluation import Outcome
 from evolve.archive.records import ProgramRecord
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from tests.builders import make_origin, make_record
 
 

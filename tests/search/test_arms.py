@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from evolve.archive.events import Status
 from evolve.archive.records import Contribution, EndedGeneration
-from evolve.config import SearchConfig
-from evolve.program import PatchKind
+from evolve.core.config import SearchConfig
+from evolve.core.program import PatchKind
+from evolve.core.usage import Spending
 from evolve.proposal import SearchSettings
 from evolve.search.arms import TRIALS, Arms, relative_entropy, upper_bound
 from evolve.search.select import choose_model
-from evolve.usage import Spending
 from tests.benchmarks.arms import LAST, MARKETS, Result, simulate
 from tests.builders import make_record
 

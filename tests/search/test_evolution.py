@@ -7,9 +7,9 @@ import pytest
 
 from evolve.archive.events import Status
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.config import KindWeights, SearchConfig
-from evolve.errors import InputError
-from evolve.program import PatchKind
+from evolve.core.config import KindWeights, SearchConfig
+from evolve.core.errors import InputError
+from evolve.core.program import PatchKind
 from evolve.proposal import SearchSettings
 from evolve.seams import Search
 from evolve.search.population import Population

@@ -17,7 +17,7 @@ from evolve.archive.reports import (
     Round,
     Scratchpad,
 )
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from tests.journals import events_of, sealed
 from tests.loop import leaking
 from tests.loop.climbing import TASK, configure, evolve, meta_answer, patch, script

@@ -7,10 +7,10 @@ import pytest
 
 from evolve.archive.reader import RunReader
 from evolve.archive.reports import Citation, Insight, InsightsReport, Recommendation, Round, Scratchpad, markdown
-from evolve.completion import CallEvent, CallPhase, Completion, PatchKey, meta_key
-from evolve.program import PatchKind
+from evolve.core.completion import CallEvent, CallPhase, Completion, PatchKey, meta_key
+from evolve.core.program import PatchKind
+from evolve.core.usage import Usage
 from evolve.review.generations import all_generations
-from evolve.usage import Usage
 from evolve.view.following import GatheredViews
 from evolve.view.payload import changes, generation_document, rest, run_document
 from tests.builders import make_question

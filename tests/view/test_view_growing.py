@@ -15,7 +15,7 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.archive.events import FreshEvent, FreshState
-from evolve.completion import CallEvent, CallPhase, PatchKey
+from evolve.core.completion import CallEvent, CallPhase, PatchKey
 from evolve.view.listening import page_beside
 from tests.builders import make_question
 from tests.reports import citing

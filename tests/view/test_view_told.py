@@ -13,7 +13,7 @@ from evaluator.evaluation import telling_line
 from evolve.archive.events import FreshEvent, FreshState
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.review.generations import csv_text
 from evolve.view.payload import run_document
 from tests.loop.climbing import configure, evolve, meta_answer, patch, script

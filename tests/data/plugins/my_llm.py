@@ -1,6 +1,6 @@
 """A model client of one's own: it writes the next step. `models: [{model: any, client: "my_llm:Echo", api_key_env: null}]`"""
 
-from evolve.completion import CallEvent, CallPhase, Completion, PatchKey
+from evolve.core.completion import CallEvent, CallPhase, Completion, PatchKey
 
 PATCH = "<NAME>echo</NAME><DESCRIPTION>{}</DESCRIPTION><DIFF>\n<<<<<<< SEARCH\n# next\n=======\nOFFSET -= {}\n# next\n>>>>>>> REPLACE\n</DIFF>"
 

@@ -1,6 +1,6 @@
 """A strategy of one's own: it always improves the newest program. `evolve run --set search.strategy=my_search:Newest`"""
 
-from evolve.program import PatchKind
+from evolve.core.program import PatchKind
 from evolve.proposal import Choice
 
 

@@ -8,8 +8,8 @@ import pytest
 from bin_packing_scoring import PROGRAMS, TASK, excess
 from choose_constants import SHARES, chosen, instances
 
-from evolve.offline.ingredients import MAX_LINES, applicable, insert, load_library, read_ingredient
-from evolve.offline.outline import Outline
+from evolve.propose.offline.ingredients import MAX_LINES, applicable, insert, load_library, read_ingredient
+from evolve.propose.offline.outline import Outline
 
 FILES = sorted((PROGRAMS / "ingredients").glob("*.py"))
 LIBRARY = load_library(PROGRAMS / "ingredients")

@@ -11,7 +11,7 @@ import pytest
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.places import PROGRAMS
 from evaluator.task_files import load_task
-from evolve.offline.ingredients import (
+from evolve.propose.offline.ingredients import (
     MAX_LINES,
     Ingredient,
     Library,
@@ -19,7 +19,7 @@ from evolve.offline.ingredients import (
     insert,
     load_library,
 )
-from evolve.offline.outline import Outline
+from evolve.propose.offline.outline import Outline
 
 FOLDER = PROGRAMS / "circle_packing" / "ingredients"
 FILES = sorted(FOLDER.glob("*.py"))

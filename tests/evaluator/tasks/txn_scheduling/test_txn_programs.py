@@ -14,8 +14,8 @@ import pytest
 from evaluator.task_files import load_task
 from evaluator.tasks.txn_scheduling import adapter, recipes
 from evaluator.tasks.txn_scheduling.rule import makespan, starts
-from evolve.offline.ingredients import applicable, insert, load_library
-from evolve.offline.outline import Outline
+from evolve.propose.offline.ingredients import applicable, insert, load_library
+from evolve.propose.offline.outline import Outline
 
 TASK = load_task("txn_scheduling")
 PROGRAMS = Path(__file__).resolve().parents[4] / "programs" / "txn_scheduling"

@@ -1,0 +1,227 @@
+"""Is a task sound? Everything of it is loaded and used: the initial program is scored, the judge gets wrong answers of
+every type, and the score is seen to move."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from evaluator.check import Check, Finding
+from evaluator.conversation import Conversation
+from evaluator.errors import EvaluatorError, TaskError
+from evaluator.evaluation import Evaluation, Outcome, Verdict
+from evaluator.objective import Direction
+from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.task import Converse, Instance, Judge, Suite, Task
+from evaluator.task_files import load_task
+from evaluator.task_yaml import FILE
+from evaluator.untrusted import block, one_line
+from evolve.core.config import Config
+from evolve.core.errors import EvolveError, InputError
+from evolve.core.program import Origin, PatchKind, Program
+from evolve.lang.languages import language_of_task
+from evolve.opening import initial_source
+from evolve.proposal import Request, ScoredProgram
+from evolve.propose.offline.ingredients import MAX_LINES
+from evolve.propose.offline.proposer import OfflineProposer
+from evolve.review.scores import named_value, sentence
+from evolve.review.texts import counted
+
+_VARIANTS: Final = 12
+_MOST_VARIANTS: Final = 40
+"""So many programs are scored to see whether the score moves, and at most so many while it does not."""
+_FAR: Final = 8
+"""After so many changes upon each other it begins with the initial program again."""
+_ASKED: Final = 3
+"""The judge gets wrong answers to so many instances."""
+_NO_ANSWER: tuple[Any, ...] = (None, math.nan, math.inf, "", {}, True, "nonsense", {"nonsense": 1}, [None], [[[]]])
+"""What is no answer to anything that is asked for with numbers and lists."""
+_NOT_IMPORTABLE: Final = "is not available in the sandbox"  # so says `evaluator.sandbox.runner`
+_PARTS: tuple[Any, ...] = (None, math.nan, -1, 10**30, "x", [], True, {})
+_NEVER: Final = 2  # of those, the first are no answer to anything at all
+
+
+class _Listening:
+    """A judge that keeps the answers that it is given."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.renamed, self.permuted, self.draw_instance = judge.renamed, judge.permuted, judge.draw_instance
+        self.summarise, self.draw, self.describe = judge.summarise, judge.draw, judge.describe
+        self.converse: Converse | None = None if judge.converse is None else self._converse
+        self.answers: dict[int, object] = {}
+
+    def _converse(self, instance: Instance) -> Conversation:
+        assert self._judge.converse is not None  # else it is not called
+        conversation = self._judge.converse(instance)
+        self.answers.setdefault(instance.index, conversation.answers)
+        return conversation
+
+    def judge(self, instance: Instance, answer: object) -> Verdict:
+        """The judge's verdict."""
+        self.answers.setdefault(instance.index, answer)
+        return self._judge.judge(instance, answer)
+
+
+def examine_task(name: str) -> list[Check]:
+    """Every check of a task, in the order in which a person would repair things."""
+    try:
+        task = load_task(name)
+        suites = [task.suite(suite) for suite in task.suites]
+        listening = _Listening(task.judge)
+        source = initial_source(Config(), task)
+        suite = task.suite()
+        called = f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
+        sizes = [f"suite {one.name} with {counted(len(one.instances), 'instance')}" for one in suites]
+        checks = [Check("files", Finding.OK, ", ".join((task.name, called, *sizes))), *_said(task, suite)]
+        with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
+            evaluation = evaluator.examine(source, evaluator.evaluate(source))
+            checks.append(_initial(task, evaluation))
+            checks += [] if task.self_judged else list(_of_judge(task, suite, listening.answers))
+            if evaluation.correct and not task.uses_clock:  # a clock never shows the same twice
+                checks.append(_movement(task, evaluator, source, evaluation))
+    except (EvaluatorError, InputError) as cause:
+        wrong = isinstance(cause, TaskError | InputError)
+        fix = "correct what the message names" if wrong else "do what the message says"
+        return [Check("task", Finding.BROKEN, str(cause), fix)]
+    return checks
+
+
+def _broken(name: str, detail: str, fix: str) -> Check:
+    return Check(name, Finding.BROKEN, block(detail, 2000), fix)
+
+
+def _missing(name: str, detail: str, fix: str) -> Check:
+    return Check(name, Finding.ABSENT, detail, fix, needed=False)
+
+
+def _said(task: Task, suite: Suite) -> Iterator[Check]:
+    """What the task does not say, and what holds then."""
+    path, objective = task.folder / FILE, task.objective
+    text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
+    if "objective:" in text or task.uses_clock:
+        yield Check("objective", Finding.OK, f"{objective.direction.value} {objective.metric}")
+    else:
+        fix = f"say it in {path}: `objective: {{metric: NAME, direction: minimise}}` (or maximise)"
+        yield _missing("objective", f"not stated, so `{objective.metric}` is maximised", fix)
+    if not task.prompt_text:
+        yield _missing(
+            "description", "none: a model would not know the task", f"write `description:` in {path}, or prompt.md"
+        )
+    if task.self_judged:
+        fix = "write a judge.py in the task's folder: it scores answers outside the program's process"
+        yield _missing("judge", "none: scores are self-judged, for a program shares the process that makes them", fix)
+        return
+    if not task.uses_clock and all(instance.bound is None for instance in suite.instances):
+        bound = "lower_bound" if objective.per_instance is Direction.MINIMISE else "upper_bound"
+        fix = (
+            f'if you can prove one, write a file `{{"bounds": [{{"{bound}": 0}}, ...]}}` with an entry for each '
+            f"instance, and name it in {path}: `suites: {{{suite.name}: {{bounds: FILE}}}}`"
+        )
+        yield _missing("bounds", f"suite {suite.name} has none: how far a score can go is not known", fix)
+    if suite.held_out is None:
+        fix = "name a suite of other instances as `held_out`"
+        yield _missing("held-out suite", "none: nothing shows a program that fits these instances only", fix)
+
+
+def _initial(task: Task, evaluation: Evaluation) -> Check:
+    if evaluation.correct:
+        return Check("initial program", Finding.OK, sentence(evaluation))
+    why = evaluation.quarantine or f"{evaluation.outcome.value}: {evaluation.detail}"
+    fix = "a run begins with a program that is correct: repair it"
+    if evaluation.outcome is Outcome.LOAD_ERROR and _NOT_IMPORTABLE in why:
+        fix += f", or list the package in {task.folder / FILE}: `packages: [NAME]`"
+    return _broken("initial program", f"{task.initial}: {why}", fix)
+
+
+def _of_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[Check]:
+    """What the judge does with answers, right and wrong, and with a program that fails."""
+    judge, path = task.judge, task.folder / "judge.py"
+    asked = [instance for instance in suite.instances if instance.index in answers][:_ASKED]
+    for instance in asked:
+        first, again = (judge.judge(instance, answers[instance.index]) for _ in range(2))
+        if first != again:
+            detail = (
+                f"{path}: judge() gives {first.cost} and then {again.cost} for one answer to instance {instance.index}"
+            )
+            yield _broken("judge", detail, "a judge must use no clock, no unseeded random numbers, and keep nothing")
+            return
+    raised, taken, tried = [], [], 0
+    for instance in asked or suite.instances[:1]:
+        for number, wrong in enumerate(wrong_answers(answers.get(instance.index))):
+            tried += 1
+            try:
+                verdict = judge.judge(instance, wrong)
+            except TaskError as cause:
+                raised.append(f"{cause} (the answer was {one_line(repr(wrong), 80)})")
+                continue
+            if verdict.outcome is Outcome.OK and number < len(_NO_ANSWER):
+                taken.append((number < _NEVER, one_line(repr(wrong), 60)))
+    if raised:
+        yield _broken(
+            "wrong answers", raised[0], "a judge has to take any JSON value: raise InvalidAnswer for what is none"
+        )
+    elif any(never for never, _ in taken):
+        said = ", ".join(dict.fromkeys(text for never, text in taken if never))
+        yield _broken("wrong answers", f"{path}: judge() takes {said} for an answer", "raise InvalidAnswer for it")
+    elif taken:
+        said = ", ".join(dict.fromkeys(text for _, text in taken))
+        yield _missing("wrong answers", f"{path}: judge() takes {said} for an answer", "is that meant?")
+    else:
+        yield Check("wrong answers", Finding.OK, f"{tried} were tried, and each was refused or judged")
+    failed = [Verdict(outcome=Outcome.EXCEPTION, detail="it raised") for _ in suite.instances]
+    judge.summarise(failed, suite.instances)
+    for instance in asked[:1]:
+        judge.describe(instance)
+        judge.draw(instance, answers[instance.index])
+
+
+def wrong_answers(right: object) -> list[Any]:
+    """Answers of every type; the first are none at all, the rest are `right` with something wrong about it."""
+    found: list[Any] = [*_NO_ANSWER, [], -1, 0, 10**30, 1e300, -1e-300, [[0, 10**9]]]
+    if isinstance(right, list) and right:
+        found += [right + right, right[:-1], [*right, right[0]], [right[0]] * len(right), right[::-1]]
+        found += [[wrong, *right[1:]] for wrong in _PARTS]
+        found += [[inner, *right[1:]] for inner in (wrong_answers(right[0]) if isinstance(right[0], list) else [])]
+    elif isinstance(right, dict) and right:
+        key = next(iter(right))
+        found += [{**right, key: wrong} for wrong in _PARTS]
+        found += [{name: value for name, value in right.items() if name != key}, {**right, "foreign": 1}]
+    elif isinstance(right, int | float):
+        found += [-right, str(right), [right], right + 0.5]
+    return found
+
+
+def _movement(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: Evaluation) -> Check:
+    """Whether the score is another one for another program: what the offline proposer makes of the initial one, change
+    upon change."""
+    try:
+        proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
+    except EvolveError as cause:
+        fix = f"an ingredient is an operator of at most {MAX_LINES} lines below comments `# role:`, `# why:`, `# wire:`"
+        return _broken("ingredients", str(cause), fix)
+    scores, correct, parent = {evaluation.combined_score}, 0, source
+    for number in range(1, _MOST_VARIANTS + 1):
+        if number > _VARIANTS and len(scores) > 1:
+            break
+        edit = proposer.propose(_request(number, parent, evaluation))
+        if edit is None:
+            break
+        found = evaluator.evaluate(edit.source)
+        correct += found.correct
+        if found.correct:
+            scores.add(found.combined_score)
+            parent = edit.source if number % _FAR else source
+    value = named_value(evaluation.objective, evaluation.value)
+    if len(scores) > 1:
+        detail = f"it moves: {len(scores)} different ones of {correct + 1} correct programs near {value}"
+        return Check("score", Finding.OK, detail)
+    fix = "without a model, constants to move or `ingredients` are needed; a judge must tell programs apart"
+    return _missing("score", f"it does not move: {correct} programs made offline score {value} as well", fix)
+
+
+def _request(number: int, source: str, evaluation: Evaluation) -> Request:
+    origin = Origin(kind=PatchKind.INITIAL, model="", patch_name="", description="")
+    program = Program(commit="", generation=0, source=source, parents=(), island=0, origin=origin)
+    parent = ScoredProgram(program=program, evaluation=evaluation)
+    return Request(seed=0, generation=number, attempt=0, kind=PatchKind.DIFF, parent=parent, inspirations=())

@@ -1,0 +1,179 @@
+"""A folder of somebody else's as a task: the files of the new folder, and what to tell of them."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from evaluator.places import TEMPLATES
+from evaluator.task_yaml import SCRIPT_LIMITS, plain_name
+from evaluator.untrusted import one_line
+from evolve.apps.importing import finding, scripts, settings
+from evolve.apps.importing.folder import collect
+from evolve.apps.importing.settings import TheirSettings
+from evolve.core.errors import InputError, ProgramError
+from evolve.core.files import read_source
+from evolve.core.invocation import anywhere
+from evolve.core.program import check_program, marked_regions
+from evolve.lang.languages import language_of
+from evolve.review.texts import counted
+
+_THEIRS: Final = "theirs/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedTask:
+    """The files of the new folder by name, the one that is the program, what they were made of, what was not taken."""
+
+    files: dict[str, bytes]
+    initial: str
+    made_of: str
+    notes: tuple[str, ...]
+
+
+def from_openevolve(theirs: Path, folder: Path, configuration: Path | None) -> ImportedTask:
+    """A task of OpenEvolve, to be written into `folder`; `configuration` is chosen among several. Raises InputError,
+    SeveralConfigurationsError."""
+    finding.require_folder(theirs)
+    found = finding.openevolve_configuration(theirs, configuration)
+    suffix = found.document.get("file_suffix")
+    evaluator = finding.evaluator_file(theirs, ["evaluator.py", "evaluate.py"])
+    functions = scripts.names_in(evaluator)
+    if not functions & {"evaluate", "*"}:
+        raise InputError(f"{one_line(str(evaluator))}: defines no function evaluate(program_path)")
+    stages = [f"evaluate_stage{number}" in functions for number in (1, 2, 3)]
+    taken = settings.of_openevolve(found.document, found.origin, stages=[*stages, False].index(False))
+    initial = finding.initial_program(
+        theirs, ["initial_program", "initial", "init_program"], suffix if isinstance(suffix, str) else None
+    )
+    return _put_together("openevolve", "OpenEvolve", folder, initial, evaluator, found, taken)
+
+
+def from_shinka(theirs: Path, folder: Path, configuration: Path | None) -> ImportedTask:
+    """A task of ShinkaEvolve, to be written into `folder`; `configuration` is chosen among several. Raises InputError,
+    SeveralConfigurationsError."""
+    finding.require_folder(theirs)
+    found = finding.shinka_configuration(theirs, configuration)
+    evaluator = finding.evaluator_file(theirs, ["evaluate.py"])
+    scripts.names_in(evaluator)
+    taken = settings.of_shinka(found.document, found.origin)
+    initial = finding.initial_program(theirs, ["initial"])
+    return _put_together("shinka", "ShinkaEvolve", folder, initial, evaluator, found, taken)
+
+
+def _put_together(
+    template: str,
+    system: str,
+    folder: Path,
+    initial: Path,
+    evaluator: Path,
+    found: finding.TheirConfiguration,
+    taken: TheirSettings,
+) -> ImportedTask:
+    theirs, left_out = collect(evaluator.parent, configurations=found.files)
+    for path in (initial, evaluator):
+        if path.name not in theirs:
+            raise InputError(f"{one_line(str(path))}: is a link out of the folder; put the file itself there")
+    marked = _checked(initial)
+    # Beside their files: the script, and stand-ins for what evaluators import of the other system.
+    shipped = sorted(path for path in (TEMPLATES / template).rglob("*.py") if path.is_file())
+    own = {path.relative_to(TEMPLATES / template).as_posix(): path.read_bytes() for path in shipped}
+    prompt = (taken.prompt or "").strip() or "Improve the program: the larger its combined_score, the better."
+    constants = {"EVALUATOR": _THEIRS + evaluator.name} | taken.constants
+    files = {
+        initial.name: theirs[initial.name],
+        "evaluate.py": _with_constants(own.pop("evaluate.py").decode("utf-8"), constants).encode("utf-8"),
+        "prompt.md": f"{prompt}\n".encode("utf-8", "replace"),
+        "task.yaml": _task_yaml(system, folder, initial.name, taken).encode("utf-8"),
+        "run.yaml": _run_yaml(system, folder, found.origin, taken).encode("utf-8"),
+    }
+    files |= own | {_THEIRS + name: content for name, content in theirs.items()}
+    modules = {_module(name) for name in own}
+    at_once, later = scripts.absent(theirs, [evaluator.name, initial.name], modules)
+    taken_over = [
+        *(["the system message (prompt.md)"] if taken.prompt is not None else []),
+        *([f"{taken.wall_s:g} s for one evaluation (task.yaml)"] if taken.wall_s is not None else []),
+        *([", ".join(f"{key} {value}" for key, value in taken.run.items()) + " (run.yaml)"] if taken.run else []),
+        *([f"{counted(len(taken.models), 'model')} (comments in run.yaml)"] if taken.models else []),
+    ]
+    notes = [
+        *([f"taken over: {'; '.join(taken_over)}"] if taken_over else []),
+        *found.notes,
+        *taken.notes,
+        *left_out,
+        *([] if marked else [f"{initial.name} has no EVOLVE-BLOCK markers: all of it may change"]),
+        *([_no_message(evaluator.parent)] if taken.prompt is None else []),
+        *([f"not installed here: {', '.join(at_once)}: install that first, it is imported at once"] if at_once else []),
+        *([f"not installed here: {', '.join(later)}; only functions import it, so try without"] if later else []),
+    ]
+    made_of = ", ".join([initial.name, evaluator.name, *([found.origin] if found.document else [])])
+    return ImportedTask(files=files, initial=initial.name, made_of=made_of, notes=tuple(notes))
+
+
+def _no_message(folder: Path) -> str:
+    seems = finding.seeming_message(folder)
+    return f"no system message was found{f' ({seems}, may hold one)' if seems else ''}: write the task into prompt.md"
+
+
+def _module(name: str) -> str:
+    """The module that a file `stand_ins/a/b.py` is."""
+    return name.removeprefix("stand_ins/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _with_constants(script: str, constants: Mapping[str, object]) -> str:
+    """The script with the values of its constants, which stand on lines of their own, each followed by its meaning."""
+    for name, value in constants.items():
+        line = re.search(rf"^{name} = .*?(?=(?:  #.*)?$)", script, re.MULTILINE)
+        assert line is not None, name  # the template is ours
+        script = f"{script[: line.start()]}{name} = {value!r}{script[line.end() :]}"
+    return script
+
+
+def _checked(initial: Path) -> bool:
+    """Whether the program has markers; without any, all of it may change. Raises InputError for what is no program."""
+    source = read_source(initial)
+    try:
+        check_program(source, language=language_of(initial.name), entry_point="", name=one_line(str(initial)))
+    except ProgramError as error:
+        raise InputError(str(error)) from None
+    return bool(marked_regions(source))
+
+
+def _task_yaml(system: str, folder: Path, initial: str, taken: TheirSettings) -> str:
+    """`task.yaml`: the limits are those of their configuration, or ours."""
+    wall = taken.wall_s or SCRIPT_LIMITS.wall_s or 0.0
+    memory = taken.memory_mb or SCRIPT_LIMITS.memory_mb
+    cpu = max(SCRIPT_LIMITS.cpu_total_s, 2 * wall)
+    return "\n".join(
+        [
+            f"# Made of a task of {system}: evaluate.py runs its evaluator, which stands unchanged in theirs/.",
+            "# The program shares the process that scores it, so its score is self-judged.",
+            f"name: {json.dumps(plain_name(folder.resolve().name))}    # stays when the folder is moved or renamed",
+            f"initial: {json.dumps(initial)}",
+            "script: evaluate.py",
+            "objective: {metric: combined_score, direction: maximise}",
+            f"limits: {{wall_s: {wall:g}, cpu_total_s: {cpu:g}, memory_mb: {memory}}}    # of one evaluation in all",
+            "",
+        ]
+    )
+
+
+def _run_yaml(system: str, folder: Path, origin: str, taken: TheirSettings) -> str:
+    """What `evolve run` reads; models, and what needs one, stand there as comments until somebody confirms them."""
+    every_key = anywhere("run", "--print-config")
+    lines = [
+        f"# A run of the task in this folder. From {system}: {origin}. Every key: {every_key}",
+        f"task: {json.dumps(str(folder.resolve()))}    # change it when the folder is moved, or give --task FOLDER",
+        *(f"{key}: {json.dumps(value)}" for key, value in taken.run.items()),
+    ]
+    note = "Its models. Uncomment the models that you want, and give each its prices for a budget in USD."
+    if not taken.models:
+        note = "No model configured: the offline proposer writes the patches."
+    lines += ["", f"# {note}", "# models:", *([] if taken.models else ["#   - model: gpt-5-mini"])]
+    for model in taken.models:
+        entry = [f"{key}: {json.dumps(value)}" for key, value in model.items()]
+        lines += [f"#   - {entry[0]}", *(f"#     {line}" for line in entry[1:])]
+    lines += [f"# {key}: {json.dumps(value)}" for key, value in taken.later.items()]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,250 @@
+"""What a cluster's placement comes to: the pressure of every GPU, the gap to a proven bound, what moves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from evaluator import Infeasible, InvalidAnswer
+from evaluator.errors import EvaluatorError, SandboxError
+from evaluator.tasks.placement import exact, packing
+from evolve.apps.placing.cluster import Cluster
+from evolve.apps.placing.instance import Placement, as_answer, as_placement, cost_of, exact_instance
+from evolve.apps.placing.trying import Reached
+
+CURRENT: Final = "the current placement"
+SOLVER: Final = "the exact solver's placement"
+_COUNTED: Final = 2_000
+"""More models than these, and the bound is that of the sums alone: counting would take minutes."""
+MOST_SOLVED: Final = 120
+"""More models than these, and an exact solver finds nothing in a useful time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """What an exact solver found in the same time; `proven`: nothing is better."""
+
+    pressure: Fraction
+    placement: Placement
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relocation:
+    """A model that changes its GPU; `source` None: it is on none yet."""
+
+    model: int
+    source: int | None
+    target: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementPlan:
+    """The best placement that came in time: by which program, its pressure, a proven bound of any placement's, and
+    what moves against the current one. `why_current_not` says why the current one is none."""
+
+    cluster: Cluster
+    program: str
+    placement: Placement
+    pressure: Fraction
+    bound: Fraction
+    tried: Sequence[Reached]
+    moves: Sequence[Relocation] | None
+    current_pressure: Fraction | None
+    why_current_not: str
+
+    @property
+    def by_no_program(self) -> bool:
+        """Whether no program found a placement at all; this one is then the current one, or the solver's."""
+        return all(one.placement is None for one in self.tried)
+
+    @property
+    def gap(self) -> float:
+        """How far above the bound the pressure is, relative to it."""
+        return float(self.pressure / self.bound - 1) if self.bound else 0.0
+
+
+def best_plan(cluster: Cluster, tried: Sequence[Reached]) -> PlacementPlan | None:
+    """The best of what was tried, ties to the first; the current placement where nothing is better. None where there is
+    no placement at all."""
+    found = [
+        (one.pressure, one.name, one.placement)
+        for one in tried
+        if one.pressure is not None and one.placement is not None
+    ]
+    standing, _ = _standing(cluster)
+    if standing is not None and cluster.current is not None:
+        found.insert(0, (standing, CURRENT, tuple(gpu for gpu in cluster.current if gpu is not None)))
+    if not found:
+        return None
+    pressure, name, placement = min(found, key=lambda one: one[0])
+    return _plan(cluster, tried, name, placement, pressure)
+
+
+def of_solver(cluster: Cluster, tried: Sequence[Reached], solver: Solved) -> PlacementPlan:
+    """What an exact solver found, where nothing else did."""
+    return _plan(cluster, tried, SOLVER, solver.placement, solver.pressure)
+
+
+def _plan(
+    cluster: Cluster, tried: Sequence[Reached], name: str, placement: Placement, pressure: Fraction
+) -> PlacementPlan:
+    standing, why_not = _standing(cluster)
+    if cluster.current is not None:
+        placement = renumbered(cluster, placement, cluster.current)
+    data = exact_instance(cluster)
+    return PlacementPlan(
+        cluster=cluster,
+        program=name,
+        placement=placement,
+        pressure=pressure,
+        bound=exact.counted_bound(data, pressure) if len(cluster.models) <= _COUNTED else exact.fluid_bound(data),
+        tried=tried,
+        moves=None if cluster.current is None else moves(placement, cluster.current),
+        current_pressure=standing,
+        why_current_not=why_not,
+    )
+
+
+def solved(cluster: Cluster, *, seconds: float) -> Solved | str:
+    """What an exact solver finds in about so many seconds of its own; in words why there is nothing."""
+    if len(cluster.models) > MOST_SOLVED:
+        return f"not asked: beyond {MOST_SOLVED} models it finds nothing in a useful time"
+    try:
+        packing.solver_module()
+    except SandboxError:
+        return "not installed (pip install 'evolve[bounds]')"
+    try:
+        found = exact.placed(exact_instance(cluster), seconds=seconds)
+    except EvaluatorError as none_found:
+        return f"found nothing: {none_found}"
+    placement = as_placement(len(cluster.models), found.answer)
+    return Solved(pressure=found.cost, placement=placement, proven=found.proven)
+
+
+def renumbered(cluster: Cluster, placement: Placement, current: Sequence[int | None]) -> Placement:
+    """The same placement with its groups on those GPUs that hold most of their memory already: the largest overlaps
+    first, so that few GB move. GPUs are alike, so nothing else changes."""
+    overlap: dict[tuple[int, int], float] = {}
+    for model, (group, gpu) in enumerate(zip(placement, current, strict=True)):
+        if gpu is not None:
+            overlap[group, gpu] = overlap.get((group, gpu), 0.0) + float(cluster.models[model].size)
+    name: dict[int, int] = {}
+    taken: set[int] = set()
+    for group, gpu in sorted(overlap, key=lambda pair: (-overlap[pair], pair)):
+        if group not in name and gpu not in taken:
+            name[group] = gpu
+            taken.add(gpu)
+    left = (gpu for gpu in range(cluster.gpus) if gpu not in taken)
+    for group in range(cluster.gpus):
+        if group not in name:
+            name[group] = next(left)
+    return tuple(name[group] for group in placement)
+
+
+def moves(placement: Placement, current: Sequence[int | None]) -> list[Relocation]:
+    """Every model that is not where it is to be, in the cluster's order."""
+    return [
+        Relocation(model=model, source=source, target=target)
+        for model, (target, source) in enumerate(zip(placement, current, strict=True))
+        if source != target
+    ]
+
+
+def pressures(cluster: Cluster, placement: Placement) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Of each GPU: GB in use, load, pressure."""
+    used, load = [Fraction(0)] * cluster.gpus, [Fraction(0)] * cluster.gpus
+    for model, gpu in zip(cluster.models, placement, strict=True):
+        used[gpu] += model.size
+        load[gpu] += model.load
+    return [(used[gpu], load[gpu], load[gpu] / (cluster.memory - used[gpu])) for gpu in range(cluster.gpus)]
+
+
+def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
+    """The keys of `evolve place --json`."""
+    cluster = plan.cluster
+    return {
+        "gpus": cluster.gpus,
+        "memory_gb": float(cluster.memory),
+        "models": len(cluster.models),
+        "program": plan.program,
+        "pressure": float(plan.pressure),
+        "bound": float(plan.bound),
+        "gap": plan.gap,
+        "placement": placement_json(cluster, plan.placement),
+        "tried": [reached_json(one) for one in plan.tried],
+        "exact": {
+            "pressure": float(solver.pressure),
+            "proven": solver.proven,
+            "detail": "",
+            "placement": placement_json(cluster, solver.placement),
+        }
+        if isinstance(solver, Solved)
+        else {"pressure": None, "proven": False, "detail": solver, "placement": None},
+        "current": None
+        if cluster.current is None
+        else {
+            "pressure": None if plan.current_pressure is None else float(plan.current_pressure),
+            "detail": plan.why_current_not,
+        },
+        "moves": None if plan.moves is None else [_move_json(cluster, move) for move in plan.moves],
+    }
+
+
+def placement_json(cluster: Cluster, placement: Placement) -> list[dict[str, Any]]:
+    """What each GPU holds, and what that comes to."""
+    names: list[list[str]] = [[] for _ in range(cluster.gpus)]
+    for model, gpu in zip(cluster.models, placement, strict=True):
+        names[gpu].append(model.name)
+    return [
+        {
+            "gpu": gpu,
+            "models": names[gpu],
+            "used_gb": float(used),
+            "free_gb": float(cluster.memory - used),
+            "load": float(load),
+            "pressure": float(pressure),
+        }
+        for gpu, (used, load, pressure) in enumerate(pressures(cluster, placement))
+    ]
+
+
+def reached_json(one: Reached) -> dict[str, Any]:
+    """What became of a program, as it stands under `tried`."""
+    return {
+        "program": one.name,
+        "pressure": None if one.pressure is None else float(one.pressure),
+        "seconds": round(one.seconds, 3),
+        "cut_off": one.cut_off,
+        "detail": one.detail,
+    }
+
+
+def _move_json(cluster: Cluster, move: Relocation) -> dict[str, Any]:
+    model = cluster.models[move.model]
+    return {"model": model.name, "size_gb": float(model.size), "from": move.source, "to": move.target}
+
+
+def _standing(cluster: Cluster) -> tuple[Fraction | None, str]:
+    """The pressure of the current placement, or why it is none."""
+    if cluster.current is None:
+        return None, ""
+    if left := sum(gpu is None for gpu in cluster.current):
+        return None, f"{left} of {len(cluster.models)} models are on no GPU yet"
+    try:
+        return cost_of(cluster, cluster.current), ""
+    except (InvalidAnswer, Infeasible):
+        return None, "the models on a GPU take all of its memory, or more"
+
+
+def svg(plan: PlacementPlan) -> str:
+    """A picture of the placement: the memory of every GPU, stacked by model, and its pressure."""
+    from evaluator.tasks.placement.picture import picture
+    from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
+
+    data = exact_instance(plan.cluster)
+    data["models"] = [[float(size), rate, slo] for size, rate, slo in data["models"]]  # a picture needs no more
+    drawn = picture(data, as_answer(plan.cluster.gpus, plan.placement))
+    # The task's GPUs have 80 GB, and what is drawn are shares of one: only the label names its size.
+    drawn = drawn.replace(f"of {GPU_MEM_SIZE} GB:", f"of {float(plan.cluster.memory):g} GB:")
+    return drawn.replace(">1 GPUs of", ">1 GPU of")

@@ -1,0 +1,1 @@
+"""Values that every floor shares: programs, answers and their cost, the configuration, errors."""

@@ -1,0 +1,128 @@
+"""Files that a user names, read and written; whatever goes wrong is one sentence."""
+
+import errno
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import decode_source
+from pathlib import Path
+
+from evaluator.evaluation import Evaluation, Outcome
+from evaluator.untrusted import one_line
+from evolve.core.errors import InputError, MachineError
+from evolve.lang.languages import PYTHON, TEXT, language_of
+
+FREE_DISK_MB = 64
+"""Less than this and a run is not begun: it would end in the middle."""
+
+
+def read_source(path: Path) -> str:
+    """The program in a file, as Python itself would decode it (by its suffix it may be another language's, and is then
+    a text). Raises InputError when it cannot be read.
+
+    One that Python could not decode is a program that does not load: what is no text stays in it, as surrogates.
+    """
+    if language_of(path) not in (PYTHON, TEXT):
+        return read_text(path)
+    content = _read(path)
+    try:
+        return decode_source(content)
+    except (SyntaxError, UnicodeDecodeError):
+        return content.decode("utf-8", "surrogateescape")
+
+
+def in_words(source: str, evaluation: Evaluation) -> Evaluation:
+    """`evaluation`, of a source read by `read_source`; of one that is no text it says so instead of showing it."""
+    broken = next((i for i, c in enumerate(source) if "\ud800" <= c <= "\udfff"), None)
+    if broken is None or evaluation.outcome is not Outcome.LOAD_ERROR:
+        return evaluation
+    byte = len(source[:broken].encode("utf-8", "surrogateescape"))
+    return replace(evaluation, detail=f"not text: byte {byte} of the file is not UTF-8 (nor what its coding line says)")
+
+
+def read_text(path: Path) -> str:
+    """The text in a file, its line ends kept. Raises InputError when it cannot be read, or is not UTF-8."""
+    try:
+        return _read(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{_shown(path)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+
+
+def require_writable(path: Path | None, *, overwrite: bool) -> None:
+    """Refuse a file that `write_file` would refuse, before work is done for it (None: none is asked for). Raises
+    InputError."""
+    if path is None:
+        return
+    try:
+        if path.is_dir():
+            raise InputError(f"{_shown(path)} is a folder; name a file")
+        if path.exists() and not overwrite:
+            raise InputError(f"{_shown(path)} exists already; choose another file, or overwrite it with --force")
+        if not path.parent.is_dir():
+            raise InputError(f"{_shown(path)} cannot be written (there is no folder {_shown(path.parent)})")
+    except (OSError, ValueError) as cause:
+        raise InputError(f"{_shown(path)} cannot be written ({_why(cause)})") from None
+
+
+def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
+    """Write a file, which must be new unless it may be overwritten. Raises InputError, or MachineError for the disk."""
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"{_shown(path)} is not a file, so it cannot be written")  # opening a pipe waits for ever
+        with path.open("wb" if overwrite else "xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise InputError(f"{_shown(path)} exists already; choose another file, or overwrite it with --force") from None
+    except (OSError, ValueError) as cause:
+        lacking = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+        kind = MachineError if lacking else InputError
+        raise kind(f"{_shown(path)} cannot be written ({_why(cause)})") from None
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make a folder with these files (`sub/name` in a folder of their own); it must be new. Raises InputError, or
+    MachineError for the disk."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise InputError(f"{_shown(folder)} exists already; choose another folder") from None
+    except (OSError, ValueError) as cause:
+        raise InputError(f"{_shown(folder)} cannot be made ({_why(cause)})") from None
+    for name, content in files.items():
+        try:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as cause:
+            raise InputError(f"{_shown((folder / name).parent)} cannot be made ({_why(cause)})") from None
+        write_file(folder / name, content, overwrite=False)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{_shown(path)} is not a file, so it cannot be read")
+        return path.read_bytes()
+    except (OSError, ValueError) as cause:
+        raise InputError(f"{_shown(path)}: cannot be read ({_why(cause)})") from None
+
+
+def _why(cause: OSError | ValueError) -> str:
+    return (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
+
+
+def _shown(path: Path) -> str:
+    return one_line(str(path))
+
+
+def nearest(path: Path) -> Path:
+    """The path, or its nearest parent that exists."""
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+
+
+def require_disk(folder: Path) -> None:
+    """Raise MachineError when too little room is left."""
+    existing = nearest(folder)
+    free = shutil.disk_usage(existing).free // 2**20
+    if free < FREE_DISK_MB:
+        raise MachineError(
+            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are wanted; make room or run elsewhere"
+        )

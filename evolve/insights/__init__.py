@@ -1,0 +1,1 @@
+"""What a run has learned: evidence counted by code, reports, recommendations and their outcomes."""

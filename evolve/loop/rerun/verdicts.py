@@ -1,0 +1,150 @@
+"""What scores the programs of a run that is done again: each really, ahead of time where the record says which come,
+and held against the verdict on record."""
+
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evaluator.evaluation import Evaluation
+from evaluator.waiting import Threads
+from evolve.archive.lines import BEGINNING, seal
+from evolve.evaluation.evaluators import EvaluatorPair
+from evolve.loop.rerun.record import JUDGES, Record
+from evolve.review.replay import compare
+
+
+@dataclass(slots=True, kw_only=True)
+class VerdictTally:
+    """How verdicts were found to be as they are on record."""
+
+    exact: int = 0
+    within: int = 0  # a clock, or the program itself, had a hand in it
+    again: int = 0  # of all of these, those that agreed only when they were asked again, alone
+    as_recorded: int = 0  # another judge made them, which is not here
+
+
+def as_read(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an event as a reader of the journal finds them."""
+    return seal(fields, BEGINNING)[1]
+
+
+def settled(recorded: Mapping[str, Any], found: Mapping[str, Any], *, lenient: bool) -> tuple[bool, Mapping[str, Any]]:
+    """Whether an evaluation (JSON) is the one on record, and what is to be written: what a clock measured, and the name
+    of the sandbox level, stand as they were. `lenient`: where the clock or the program itself is in the score, it is
+    enough that the two agree as `evolve replay` has it; the record then stands whole."""
+    other = {**found, "measured": recorded["measured"], "sandbox": recorded["sandbox"]}
+    if as_read({"evaluation": other})["evaluation"] == recorded:
+        return True, other
+    if lenient and _agree(recorded, found):
+        return True, recorded
+    return False, found
+
+
+def _agree(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    strict = [None if one["strict"] is None else one["strict"]["agrees"] for one in (recorded, found)]
+    return strict[0] == strict[1] and compare(Evaluation.from_json(recorded), Evaluation.from_json(found)).equal
+
+
+@dataclass(slots=True, kw_only=True)
+class _Known:
+    recorded: Mapping[str, Any]
+    ahead: Future[Evaluation] | None  # None where another judge than the one that is installed made it
+
+
+class RecordedJudge:
+    """An evaluator that knows what is on record. `expect` says that the program of a generation will come."""
+
+    def __init__(self, pair: EvaluatorPair, record: Record, threads: Threads, *, ahead: int) -> None:
+        inner = pair.evaluator
+        self.suite, self.version, self.sandbox = inner.suite, inner.version, inner.sandbox
+        self.ceiling, self.ceiling_is_proven = inner.ceiling, inner.ceiling_is_proven
+        self.tally = VerdictTally()
+        self.lenient = pair.task.uses_clock or pair.task.self_judged
+        self.judged_by = {key: pair.identity()[key] for key in JUDGES}
+        self._pair, self._inner, self._record, self._threads = pair, inner, record, threads
+        self._known: dict[str, _Known] = {}
+        self._best: dict[str, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
+        self._order = list(record.verdicts)
+        self._ahead = ahead
+        self._begun = 0  # how many of these are, or were, evaluated
+        self._lock = threading.Lock()
+
+    def is_here(self, session: int) -> bool:
+        """Whether the judge of a session is the one that is installed."""
+        return self._record.sessions[session].judge == self.judged_by
+
+    def expect(self, generation: int) -> None:
+        """Begin to evaluate the program on record for a generation, and those that come next, unless that was done."""
+        until = self._order.index(generation) + 1 + self._ahead
+        for number in self._order[self._begun : until]:
+            self._begin(number)
+        self._begun = max(self._begun, until)
+
+    def _begin(self, generation: int) -> None:
+        source = self._record.source(self._record.by_generation[generation])
+        here = self.is_here(self._record.verdicts[generation].session)
+        ahead = self._threads.submit(self._inner.evaluate, source) if here else None
+        recorded = self._record.first_evaluation(generation)
+        with self._lock:
+            self._known[source] = _Known(recorded=recorded, ahead=ahead)
+
+    def evaluate(self, source: str) -> Evaluation:
+        """See Evaluator.evaluate."""
+        with self._lock:
+            known = self._known.pop(source, None)
+        if known is None:
+            return self._inner.evaluate(source)
+        if known.ahead is None:
+            self._count("as_recorded")
+            return Evaluation.from_json(known.recorded)
+        found = known.ahead.result()
+        strict = known.recorded["strict"]
+        if strict is not None:
+            with self._lock:
+                self._best[source] = known.recorded
+        if strict is not None and not strict["agrees"]:
+            return found  # what it was before it was examined is not on record
+        wanted = {**known.recorded, "strict": None}
+        evaluation = self._held(wanted, found)
+        if evaluation is None:  # a limit of time may have been met because others ran at the same time
+            evaluation = self._held(wanted, self._alone(source))
+            if evaluation is None:
+                return found
+            self._count("again")
+        return evaluation
+
+    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
+        """See Evaluator.examine. What another judge has examined stands as it is on record."""
+        with self._lock:
+            recorded = self._best.pop(source, None)
+        if evaluation.evaluator_version != self.version:
+            return evaluation
+        found = self._inner.examine(source, evaluation)
+        if recorded is None or not self.lenient:
+            return found
+        same, written = settled(recorded, found.to_json(), lenient=True)
+        return replace(Evaluation.from_json(recorded), answers=found.answers) if same and written is recorded else found
+
+    def cancel(self) -> None:
+        """See Evaluator.cancel."""
+        self._inner.cancel()
+
+    def _held(self, wanted: Mapping[str, Any], found: Evaluation) -> Evaluation | None:
+        """The evaluation that goes on, None where it is not the one on record."""
+        same, written = settled(wanted, found.to_json(), lenient=self.lenient)
+        if not same:
+            return None
+        self._count("within" if written is wanted else "exact")
+        return Evaluation.from_json(wanted) if written is wanted else found
+
+    def _alone(self, source: str) -> Evaluation:
+        if self._pair.others is None:
+            return self._inner.evaluate(source)
+        with self._pair.others(self.suite) as evaluator:
+            return evaluator.evaluate(source)
+
+    def _count(self, name: str) -> None:
+        with self._lock:
+            setattr(self.tally, name, getattr(self.tally, name) + 1)
