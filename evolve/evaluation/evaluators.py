@@ -1,8 +1,8 @@
-"""What judges the programs of a run: the evaluator of its suite, and beside it that of the held-out twin.
+"""What evaluates the programs of a run: the evaluator of its suite, and that of the held-out suite.
 
-A program that would become the best is confirmed first: re-evaluated strictly and, if it stands, scored on the twin.
-What the twin says reaches people: the terminal, the pages and the exit code. No prompt, insights report or decision
-of the search depends on it.
+A program that would become the best is confirmed first: re-evaluated strictly and, if it stands, scored on the held-out
+suite. The held-out score reaches people: the terminal, the pages and the exit code. No prompt, insights report or
+decision of the search depends on it.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from evolve.seams import Evaluator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """A best's evaluation with its strict report, and that on the twin: None without one, or when it did not stand."""
+    """A best's evaluation with its strict report, and that on the held-out suite: None where there is none."""
 
     evaluation: Evaluation
     held_out: Evaluation | None = None
@@ -30,7 +30,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorPair:
-    """The evaluators of a run, of its suite and of the suite's twin; both may be called from several threads."""
+    """The evaluators of a run, of its suite and of the held-out suite; both may be called from several threads."""
 
     task: Task
     evaluator: Evaluator
@@ -50,19 +50,21 @@ class EvaluatorPair:
         return Confirmation(evaluation=evaluation)
 
     def judge(self, source: str) -> Confirmation:
-        """Evaluate the initial program, whatever it is worth: others are compared with it, on the twin too."""
+        """Evaluate the initial program even where it is no good: the others are compared with it."""
         evaluation = self.evaluator.evaluate(source)
         examined = self.evaluator.examine(source, evaluation) if evaluation.correct else evaluation
         held_out = None if self.held_out is None else self.held_out.evaluate(source)
         return Confirmation(evaluation=examined, held_out=held_out)
 
     def record_held_out(self, archive: Archive, generation: int, evaluation: Evaluation) -> HeldOutEvent:
-        """Record what a program scores on the twin, and whether its gains hold there."""
+        """Record what a program scores on the held-out suite, and whether its gains hold there."""
         assert self.held_out is not None
-        return record_held_out(archive, generation, evaluation, suite=self.evaluator.suite, twin=self.held_out.suite)
+        return record_held_out(
+            archive, generation, evaluation, suite=self.evaluator.suite, held_out=self.held_out.suite
+        )
 
     def cancel(self) -> None:
-        """End what is being evaluated, in whichever thread: EvaluationCancelled is raised there."""
+        """End what is being evaluated, in any thread: EvaluationCancelled is raised there."""
         self.evaluator.cancel()
         if self.held_out is not None:
             self.held_out.cancel()
@@ -87,8 +89,8 @@ def open_evaluators(
     confined: SandboxOptions = STRONGEST,
     seed: int = 0,
 ) -> Iterator[EvaluatorPair]:
-    """The evaluators of a suite (None: the task's default) and of its twin. `control` is the run's initial program, by
-    which the machine's faults are told from a program's; `confined` and `seed` are the evaluators'.
+    """The evaluators of a suite (None: the task's default) and of its held-out suite. `control` is the run's initial
+    program, which tells the machine's faults from a program's; `confined` and `seed` are the evaluators'.
 
     Raises TaskError, SandboxError.
     """
@@ -104,8 +106,8 @@ def open_evaluators(
 
 
 def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
-    """Score the initial and the best program on the twin if the run was cut off between recording one and that."""
-    reader, twin = archive.reader, evaluators.held_out
+    """Score the initial and the best program on the held-out suite, if a cut-off run has not done so yet."""
+    reader, held_out = archive.reader, evaluators.held_out
     for record in [reader.programs[0], *([] if reader.best is None else [reader.best])]:
-        if twin is not None and record.generation not in reader.held_out_scores:
-            evaluators.record_held_out(archive, record.generation, twin.evaluate(reader.source(record)))
+        if held_out is not None and record.generation not in reader.held_out_scores:
+            evaluators.record_held_out(archive, record.generation, held_out.evaluate(reader.source(record)))

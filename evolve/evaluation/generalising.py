@@ -31,14 +31,14 @@ said."""
 
 
 def record_held_out(
-    archive: Archive, generation: int, evaluation: Evaluation, *, suite: Suite, twin: Suite
+    archive: Archive, generation: int, evaluation: Evaluation, *, suite: Suite, held_out: Suite
 ) -> HeldOutEvent:
-    """Record what the initial program or a new best scores on the twin, and whether its gains hold there."""
+    """Record what the initial program or a new best scores on the held-out suite, and whether its gains hold there."""
     why, initial = None, archive.reader.held_out_scores.get(0)
     if generation and initial is not None and evaluation.spread is None:  # costs say nothing where the clock scores
         here = _on_the_suite(archive, archive.reader.find(str(generation)), suite)
         costs = [None if cost is None else Fraction(cost) for cost in initial.costs]
-        why = overfitted(here, compared(costs, evaluation, twin), called="held-out ones")
+        why = overfitted(here, compared(costs, evaluation, held_out), called="held-out ones")
     return archive.held_out(generation, evaluation, overfitted=why)
 
 

@@ -90,7 +90,7 @@ def record_confirmed(
 def record_held_out(
     archive: Archive, evaluators: EvaluatorPair, record: ProgramRecord, confirmation: Confirmation
 ) -> HeldOutEvent | None:
-    """Record what the best or the initial program scores on the twin, where it was scored there."""
+    """Record what the best or the initial program scores on the held-out suite, where it was scored there."""
     if confirmation.held_out is None or (record.generation and archive.reader.best is not record):
         return None
     return evaluators.record_held_out(archive, record.generation, confirmation.held_out)

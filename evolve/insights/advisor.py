@@ -42,7 +42,7 @@ class Advisor:
         report = self._archive.meta.reports[programs]
         if number is not None and not 1 <= number <= len(report.recommendations):
             raise ArchiveError(
-                f"{self._archive.folder}: its journal tells of recommendation {number} of the meta document after "
+                f"{self._archive.folder}: its journal tells of recommendation {number} of the insights report after "
                 f"{programs} programs, which has {len(report.recommendations)}; restore the folder from a copy"
             )
         return Guidance(
@@ -68,8 +68,7 @@ def open_recommendations(trials: Sequence[Sequence[Trial]], line: Collection[int
 
 
 def standing(archive: RunReader, programs: int) -> str:
-    """As of when the notes after so many programs were written, and which program is the best now: their figures may be
-    behind."""
+    """After how many programs the notes were written, and which program is the best now."""
     best, newest = archive.ahead, archive.programs[programs - 1].generation
     if best is None or best.value is None:
         return f"As of generation {newest}; no program is correct yet."

@@ -109,7 +109,7 @@ def _summary_fields(lines: Iterable[str]) -> dict[str, str]:
 
 def read_summaries(text: str, generations: Sequence[int]) -> dict[int, SummaryAnswer]:
     """What an answer to the first question says of each of the programs that it was asked of, as far as that can be
-    told apart: by headings that name a generation. Where one has no parts, its text says what the program does."""
+    separated: by headings that name a generation. Where one has no parts, its text says what the program does."""
     found: dict[int, list[str]] = {generations[0]: []} if len(generations) == 1 else {}
     lines: list[str] = found.get(generations[0], [])
     for line in text.split("\n"):

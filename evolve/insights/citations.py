@@ -76,8 +76,8 @@ def gap_text(fact: Fact) -> str:
     return f"at {where}" if fact.at_ceiling else f"{fact.scale.amount(fact.gap)} {side} {where}"
 
 
-def told(fact: Fact) -> str:
-    """A generation with what became of it: what stands in the place of `[gen 12]`."""
+def describe(fact: Fact) -> str:
+    """A generation with its outcome: what replaces `[gen 12]`."""
     how = fact.ending
     if fact.correct:
         how = "correct" if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
@@ -98,8 +98,8 @@ def cite_leader(instance: int, leader: Leader) -> Citation:
     return Citation(generations=(leader.generation,), figure=f"instance {instance}", shown=shown)
 
 
-def _told_apart(scores: Sequence[float], digits: int) -> bool:
-    """Whether neighbours that differ read differently with so many digits."""
+def _read_differently(scores: Sequence[float], digits: int) -> bool:
+    """Whether neighbours that differ read differently with this many digits."""
     return all(abs(a - b) <= SAME or score_text(a, digits) != score_text(b, digits) for a, b in pairwise(scores))
 
 
@@ -122,15 +122,15 @@ def canonical(citation: str) -> str:
 
 
 def cite(fact: Fact) -> Citation:
-    """A generation, with what became of it."""
-    return Citation(generations=(fact.generation,), shown=told(fact))
+    """A generation, with its outcome."""
+    return Citation(generations=(fact.generation,), shown=describe(fact))
 
 
 def cite_step(facts: Sequence[Fact], *, cut: bool = False) -> Citation:
     """The way from one generation to another, perhaps over others: what `[gen 7 > gen 12]` is. If it is `cut`,
     generations between the first and the second are not given, and it says so."""
     scores = [fact.combined_score * fact.sign for fact in facts if fact.correct and fact.combined_score is not None]
-    digits = next((d for d in range(DIGITS, 17) if _told_apart(scores, d)), 17)
+    digits = next((d for d in range(DIGITS, 17) if _read_differently(scores, d)), 17)
     values = [
         (fact.ending if fact.is_program else "no program")
         or score_text((fact.combined_score or 0.0) * fact.sign, digits)

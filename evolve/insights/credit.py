@@ -36,7 +36,7 @@ class Tally(NamedTuple):
         return cls(steps.count(1), steps.count(0), steps.count(-1))
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """In words."""
         return f"{self.better} better, {self.same} the same, {self.worse} worse"
 

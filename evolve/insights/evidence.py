@@ -16,7 +16,7 @@ from evolve.insights.facts import Fact
 class Group:
     """The programs that have something in common, and how their scores differ from those of what they are measured
     against. Only a correct program with a correct base is compared. Lists hold generations, in recorded order; `same`
-    are also those that cannot be told apart from it. `wins` and `best_wins` count instances: against the base,
+    are also those that cannot be distinguished from it. `wins` and `best_wins` count instances: against the base,
     and against the best program when they came."""
 
     name: str
@@ -117,7 +117,7 @@ class Evidence:
         ahead = 1 if best is None else compared(score, fact.spread, _rank_of(best), best.spread, same=SAME)
         if ahead > 0:
             self.records.append(fact.generation)
-        # Ties go to the earlier generation, whichever ended first; where there is a spread, being earlier is no merit.
+        # Ties go to the earlier generation, not to what ended first; with a spread, being earlier is no merit.
         tie = best and ahead == 0 and not (fact.spread and best.spread) and fact.generation < best.generation
         if ahead > 0 or tie:
             self.best = fact

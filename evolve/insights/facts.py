@@ -162,8 +162,8 @@ class Fact:
 
     @property
     def apart(self) -> int:
-        """1 where its score is above its base's (a gain), -1 below (a loss), 0 where they cannot be told apart, or not
-        be compared. The instances stand beside it."""
+        """1 where its score is above its base's (a gain), -1 below (a loss), 0 where they cannot be distinguished
+        or compared. The instances are counted separately."""
         if self.change is None:
             return 0
         score, than = self.medians or (self.combined_score or 0.0, self.base_score or 0.0)
@@ -195,8 +195,8 @@ class Fact:
         return f"no program: {self.status.value}" + (f" {why}" if why and why != self.status.value else "")
 
     @property
-    def told(self) -> str:
-        """What the evaluator, or the refusal, said went wrong, in one line; of a traceback, its end."""
+    def fault(self) -> str:
+        """What went wrong, as the evaluator or the refusal said it, in one line; of a traceback, its end."""
         said = self.detail if self.quarantine is None else self.quarantine
         return one_line("; ".join(line.strip() for line in said.strip().splitlines()[-3:]), 160)
 

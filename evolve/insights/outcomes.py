@@ -3,7 +3,7 @@
 A program *follows* a recommendation if it, or an ancestor of it on the line of first parents, was made from it and the
 answer said yes or partly; or if an answer said "already there": then the program that was asked about follows it, and
 so do all its descendants. The line is that of first parents alone: a patch changes its first parent, and which part of
-an inspiration a crossover took over cannot be told.
+an inspiration a crossover took over is not known.
 
 The same advice in a later report (its title is the same, or its text where it has none) is the same recommendation,
 and has one history.
@@ -20,7 +20,7 @@ from evolve.archive.records import OPEN, AttemptRecord, ProgramRecord
 from evolve.archive.reports import InsightsReport, Recommendation, cited, shown
 from evolve.core.completion import Followed
 from evolve.insights.answers import clean_line
-from evolve.insights.citations import told
+from evolve.insights.citations import describe
 from evolve.insights.facts import Fact
 
 
@@ -35,7 +35,7 @@ class Trial:
     parent: int
     followed: Followed | None
     status: Status
-    worse: bool = False  # what came of it is not correct, or scores below its parent
+    worse: bool = False  # its outcome is not correct, or scores below its parent
 
     @property
     def failing(self) -> bool:
@@ -171,7 +171,7 @@ _SAID = {
 
 
 def outcomes(archive: RunReader, history: History, facts: Mapping[int, Fact]) -> tuple[str, ...]:
-    """What came of each recommendation of the report in force, a line each; and of those of the report before it that
+    """The outcome of each recommendation of the report in force, a line each; and of those of the report before it that
     were handed out, for some may have been under way when that was written. `facts` are of what has ended."""
     meta = archive.meta
     if meta.state.report is None:
@@ -189,20 +189,20 @@ def _lines(
 ) -> dict[Recommendation, str]:
     given = report.recommendations
     return {
-        each: f"Recommendation {number}{which} ({title_of(each)}): {told_trials(trials, facts)}."
+        each: f"Recommendation {number}{which} ({title_of(each)}): {describe_trials(trials, facts)}."
         for number, (each, trials) in enumerate(zip(given, history.trials(given), strict=True), 1)
         if trials or untried
     }
 
 
-def told_trials(trials: Sequence[Trial], facts: Mapping[int, Fact]) -> str:
+def describe_trials(trials: Sequence[Trial], facts: Mapping[int, Fact]) -> str:
     """The outcomes of a recommendation. One without a fact has not ended."""
     outcomes: dict[str, list[str]] = {}
     for trial in trials:
         fact, how = facts.get(trial.generation), f"already in generation {trial.parent}, say the answers of"
         if trial.followed is not Followed.ALREADY_THERE:
             how = _SAID[trial.followed]
-        ended = f"generation {trial.generation}, which has not ended" if fact is None else told(fact)
+        ended = f"generation {trial.generation}, which has not ended" if fact is None else describe(fact)
         outcomes.setdefault(how, []).append(ended)
     return "; ".join(f"{how} {', '.join(which)}" for how, which in outcomes.items()) or "never handed out"
 

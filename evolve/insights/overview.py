@@ -100,7 +100,7 @@ def warning(evidence: Evidence) -> str:
     own = "Scores are self-judged: a program shares the process that scores it." * bool(best and best.self_judged)
     hole = found and (
         f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a hole, to be "
-        f"mended before any score here is believed. The last reason: {evidence.facts[found[-1]].told}"
+        f"fixed before any score here can be trusted. The last reason: {evidence.facts[found[-1]].fault}"
     )
     return " ".join(text for text in (hole, own) if text)
 

@@ -1,7 +1,7 @@
 """One round of the meta-summarizer: what a run has learnt since the last report, put into the next one.
 
 A model is asked twice: for summaries of the new programs, then for scratchpad and recommendations. Its answers are
-prose with citations, used as far as they can be told apart, and held against the record. Of a program whose summary
+prose with citations, used as far as they can be separated, and held against the record. Of a program whose summary
 cannot be had, code's own stands in. Without an answer to the second question the round ends without a report: it keeps
 what was paid for, the last report stays in force, and the next round goes on with more programs.
 """
@@ -63,9 +63,9 @@ Render = Callable[..., str]
 class SummaryRequest:
     """What a report is to be made of. `new` are the facts since the last one, with their sources and feedback, all
     of them in `evidence` too; `best_source` is the source of the best program, "" while there is none; `ask` puts a
-    prompt to the model that writes reports; `outcomes` say what came of the earlier recommendations, a line each;
-    `closing`: after so many programs the report closes a session, and takes no round's place. `at_next_call` gives the
-    same with what is on record by then: to be asked for once before each further question."""
+    prompt to the model that writes reports; `outcomes` are the outcomes of the earlier recommendations, a line each;
+    `closing`: after this many programs the report closes a session, and takes no round's place. `at_next_call` gives
+    the same with what is on record by then: to be asked for once before each further question."""
 
     state: MetaState
     evidence: Evidence

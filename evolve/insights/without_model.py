@@ -57,14 +57,14 @@ def _sentence(text: str) -> str:
 
 
 def performance(fact: Fact, facts: Mapping[int, Fact]) -> Text:
-    """How a program did: in every summary, whoever wrote the rest of it, code's own statement."""
+    """How a program did: in every summary, whoever wrote the rest of it, a statement that code made."""
     if not fact.correct:
-        return cite(fact), clean_line(f": {code(fact.told)}." if fact.told else ".")
+        return cite(fact), clean_line(f": {code(fact.fault)}." if fact.fault else ".")
     base = None if fact.base_generation is None or fact.change is None else facts.get(fact.base_generation)
     of = f"made of generations {', '.join(map(str, fact.contributors))}" if len(fact.contributors) > 1 else ""
-    wins = "" if base is None or fact.wins is None else f"against {fact.base_name}: {fact.wins.told}"
+    wins = "" if base is None or fact.wins is None else f"against {fact.base_name}: {fact.wins.sentence}"
     if fact.best_wins is not None and fact.best_generation != fact.base_generation:
-        wins += f"; against the best when it came, generation {fact.best_generation}: {fact.best_wins.told}"
+        wins += f"; against the best when it came, generation {fact.best_generation}: {fact.best_wins.sentence}"
     more = "; ".join(["", *filter(None, [of, wins.lstrip("; "), gap_text(fact)])])
     return cite(fact) if base is None else cite_step([base, fact]), f"{more}."
 
@@ -75,7 +75,7 @@ def _feedback(fact: Fact, evidence: Evidence) -> str:
     if fact.parent_generation is None:
         return "What every change is measured against."
     if not fact.correct:
-        return "Its parent is correct: what failed is this change." if fact.base_correct else "It mended nothing."
+        return "Its parent is correct: what failed is this change." if fact.base_correct else "It repaired nothing."
     if fact.change is None:
         return f"It mends generation {fact.parent_generation}."
     if not fact.apart:
@@ -94,7 +94,7 @@ def _scratchpad(evidence: Evidence) -> Scratchpad:
         ),
         sections=(
             _cited(_tallies(evidence.gainers()), "Nothing has gained on its parent yet.", evidence),
-            _cited(_in_vain(evidence), "Nothing was in vain yet.", evidence),
+            _cited(_without_gain(evidence), "No failed approaches yet.", evidence),
             changes(evidence) or (Insight(text=("There is no program yet.",)),),
             (Insight(text=standing), Insight(mark="\n\n", text=(table,))) if table else (Insight(text=standing),),
         ),
@@ -120,10 +120,10 @@ def _tally(group: Group) -> str:
     return f"gained in {len(group.gained)} of {len(group.changes)}: [{shown}]{more}."
 
 
-def _in_vain(evidence: Evidence) -> Iterator[str]:
+def _without_gain(evidence: Evidence) -> Iterator[str]:
     yield from _tallies(evidence.losers())
     for how, generations in sorted(evidence.failures.items(), key=lambda item: (-len(item[1]), item[0])):
-        said = evidence.facts[generations[-1]].told
+        said = evidence.facts[generations[-1]].fault
         yield f"**{how}**: {named(generations)}" + (f"; the last: {code(said)}" if said else "") + "."
 
 

@@ -15,7 +15,7 @@ from evolve.insights.credit import Credits, change_on
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelYield:
     """One model, over the generations that have ended. A proposal is a generation in which it was asked; where another
-    model mended its answer both were. `answered`, `applied` (a program, new or known already), `correct`, `improved`
+    model repaired its answer both were. `answered`, `applied` (a program, new or known already), `correct`, `improved`
     (on its parent) and `best` (new bests) are parts of `asked`, each of the one before it. `gain`: the sum of what its
     programs were better by than what they were made from, in the task's metric. `spent`: by all its calls for patches,
     `failed` of which gave no answer."""
@@ -57,31 +57,31 @@ class ModelYield:
 
 class ModelYields:
     """The yields of one archive, brought up to date by what has ended since. Each generation is looked at once, until a
-    program is confirmed or withdrawn: what an evaluator that changes makes of those before is told by a new one of
+    program is confirmed or withdrawn: what an evaluator that changes makes of those before is taken in by a new one of
     these."""
 
     def __init__(self) -> None:
-        self._told: Sequence[ModelYield] = ()
+        self._sorted: Sequence[ModelYield] = ()
         self._settled = self._ended = 0
         self._yields: dict[str, ModelYield] = {}
-        self._crowned = frozenset[int]()
+        self._bests = frozenset[int]()
 
     def upto(self, archive: RunReader) -> Sequence[ModelYield]:
         """Those of all generations that have ended by now; most asked first. It takes as long as there are new ones."""
         settled = archive.position - archive.ended
         if (settled, archive.ended) == (self._settled, self._ended):
-            return self._told
+            return self._sorted
         if settled != self._settled:
             self._settled, self._ended, self._yields = settled, 0, {}
         credited = Credits(archive)
-        self._crowned = frozenset(record.generation for _, record in archive.reigns if record is not None)
+        self._bests = frozenset(record.generation for _, record in archive.reigns if record is not None)
         for ended in archive.endings(since=self._ended):
             for part in ended.models:
                 before = self._yields.get(part.model, ModelYield(model=part.model))
                 self._yields[part.model] = self._with(before, part, ended, archive, credited)
             self._ended += 1
-        self._told = sorted(self._yields.values(), key=lambda one: (-one.asked, one.model))
-        return self._told
+        self._sorted = sorted(self._yields.values(), key=lambda one: (-one.asked, one.model))
+        return self._sorted
 
     def _with(
         self, before: ModelYield, part: Contribution, ended: EndedGeneration, archive: RunReader, credited: Credits
@@ -94,7 +94,7 @@ class ModelYields:
         change = None
         if program is not None and correct:
             parent = archive.find(program.parents[0])
-            best = program.generation in self._crowned
+            best = program.generation in self._bests
             improved = best or improves(program, parent)
             change = change_on(program, credited.base(program))
         return replace(

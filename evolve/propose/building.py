@@ -66,7 +66,7 @@ def build_program(
 ) -> NewProgram:
     """The program that `answer` makes of its parent: parsed and applied, whole or not at all.
 
-    `known` maps the hash of a normalised program to the generation that has it already and what came of it, or None.
+    `known` maps the hash of a normalised program to the generation that has it already and its outcome, or None.
     Unless the task has a script, which may bind names in a program, no run may be certain to miss a name, but
     for what a parent that works has, too. Raises PatchError (with a message for the model), and Duplicate for a program
     that is known.

@@ -1,4 +1,4 @@
-"""Another program beside the one to be changed: what differs, in place of what stands in both. Pure."""
+"""Shows another program as what differs from the one to be changed. Pure."""
 
 import ast
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class ShownOther:
 
 
 def difference(other: str, parent: str, language: Language, *, whole_parts: bool) -> ShownOther:
-    """What to show of the source `other` beside that of the parent: a diff or the parts that differ, whichever is
+    """What to show of the source `other` next to that of the parent: a diff or the parts that differ, whatever is
     shorter; all of it where that saves little. `whole_parts`: never a diff, for what is to be taken must stand whole.
     """
     found = [] if language is not PYTHON else _parts(other, parent)

@@ -39,7 +39,7 @@ class Secrets:
         return body
 
     def keep_out_of_logs(self) -> None:
-        """Strike them from what the SDK and its transport log, whoever switches that on: they log headers and URLs.
+        """Strike them from what the SDK and its transport log, if somebody switches that on: they log headers and URLs.
         Tracebacks are left out, whose errors repeat URLs."""
 
         def strike(record: logging.LogRecord) -> bool:

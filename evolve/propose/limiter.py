@@ -53,7 +53,7 @@ class Pace:
         return self.rate * (2.0 ** min(passed, 30.0) if self.doubling else 1 + (passed / _GROWS_S) ** 2)
 
     def send(self, now: float, *, waiting: int, chance: random.Random) -> None:
-        """A request is sent, and so many others wait to be. Not before `next_at`."""
+        """A request is sent, and `waiting` others wait. Not before `next_at`."""
         if self.cut_at is not None:
             let_through, peak = max(1, self.sent) / max(now - self.began, 0.001), self.rate_at(self.cut_at)
             self.doubling = peak == float("inf")
@@ -94,7 +94,7 @@ class Pace:
 
 
 class LeftAlone(Exception):
-    """The endpoint takes nothing for longer than a request waits: so many seconds."""
+    """The endpoint takes nothing for longer than a request waits, in seconds."""
 
 
 @dataclass(slots=True, order=True)
@@ -107,7 +107,7 @@ class _Waiting:
 
 
 class Limiter:
-    """The turns at one endpoint. Thread-safe. Whichever of those who wait looks first gives all turns that are due, so
+    """The turns at one endpoint. Thread-safe. The first waiting request to look gives all turns that are due, so
     that one that is woken late keeps nobody."""
 
     def __init__(self) -> None:

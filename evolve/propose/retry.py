@@ -28,7 +28,7 @@ ADVICE: Mapping[FailureReason, str] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """How one HTTP attempt failed. `billed`: something may have been generated, and be charged, for nothing; `said` is
-    what the server said, where it did, and `adapted` what follows from it anew. `again`: the request is to be sent at
+    what the server said, where it did, and `adapted` what newly follows from it. `again`: the request is to be sent at
     once as it is now."""
 
     reason: FailureReason
@@ -56,7 +56,7 @@ class RetryPolicy:
     up to `longest_wait_s`, which caps what a server in trouble asks for, too.
 
     A server that only says "slow down" (429) costs no try: the request waits and goes again, until `patience_s` after
-    it was first told so, or at once not at all when the server wants to be left alone for longer than that.
+    it was first refused, or at once not at all when the server wants to be left alone for longer than that.
     """
 
     tries: int = 5
@@ -102,7 +102,7 @@ def stated_wait(headers: Mapping[str, str], *, now: float, refused: bool, tokens
     Unix time. None where it does not say.
 
     `retry-after-ms`, then `retry-after`, of a request that was `refused`; else, of what nothing remains of (requests or
-    tokens, `x-ratelimit-remaining-*` 0), the time until there is enough for one more request of so many `tokens`.
+    tokens, `x-ratelimit-remaining-*` 0), the time until there is enough for one more request of `tokens` tokens.
     `x-ratelimit-reset-*` says when all of it is there again, so it is the share of that time which is needed of all
     (`x-ratelimit-limit-*`), or the whole of it where the limit, or how many tokens are needed, is not known.
     """

@@ -5,7 +5,7 @@
         <NAME> first </NAME> ...
       -                           # generation 2: a list, one entry per attempt; the last one stays
         - an answer that is refused
-        - the mended answer
+        - the repaired answer
       - {text: cut off, finish_reason: length, tokens_in: 900, tokens_out: 50, cost_usd: 0.01}
       - {error: server_error}     # generation 4: the call fails, as after the last retry
     meta:                         # one entry per insights report, from the first on

@@ -127,15 +127,15 @@ def instance_shares(evaluation: Evaluation, bounds: Mapping[int, Fraction]) -> d
 
 
 def with_code(text: str, source: str) -> str:
-    """What an evaluation told, with the code beside each line of the program that it names as `(line 41, in solve)`."""
+    """The detail of an evaluation, with the code next to each line that it names as `(line 41, in solve)`."""
     lines = source.split("\n")
 
-    def beside(found: re.Match[str]) -> str:
+    def with_code(found: re.Match[str]) -> str:
         number = int(found[1])
         code = lines[number - 1].strip()[:_MOST_CODE] if 0 < number <= len(lines) else ""
         return f"(line {number}{found[2]}: `{code}`)" if code else found[0]
 
-    return _NAMED_LINE.sub(beside, text)
+    return _NAMED_LINE.sub(with_code, text)
 
 
 def failure_message(evaluation: Evaluation, source: str) -> str:
@@ -147,12 +147,12 @@ def failure_message(evaluation: Evaluation, source: str) -> str:
 
 
 def first_sentence(text: str, most: int = 200) -> str:
-    """The first sentence of a text, on one line of at most so many characters."""
+    """The first sentence of a text, on one line of at most `most` characters."""
     return short(re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], most)
 
 
 def short(text: str, most: int) -> str:
-    """A text on one line, cut to so many characters."""
+    """A text on one line, cut to `most` characters."""
     line = " ".join(text.split())
     return one_line(line if len(line) <= most else f"{line[: most - 3].rstrip()}...", most)
 

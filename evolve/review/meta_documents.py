@@ -17,7 +17,7 @@ from evolve.archive.reports import (
 )
 from evolve.core.errors import InputError
 from evolve.insights.facts import FactReader
-from evolve.insights.outcomes import History, Trial, recommendation_of, told_trials
+from evolve.insights.outcomes import History, Trial, describe_trials, recommendation_of
 from evolve.trust import stored_config
 
 
@@ -44,7 +44,7 @@ class Effects:
         """What came of a recommendation, in words and figures."""
         trials, archive = list(trials), self._archive
         ended = [trial.generation for trial in trials if trial.status not in OPEN]
-        return told_trials(trials, {one: self._facts.ended(archive.ended_generation(one)) for one in ended})
+        return describe_trials(trials, {one: self._facts.ended(archive.ended_generation(one)) for one in ended})
 
 
 def recommendation_followed(archive: RunReader, generation: int) -> str | None:

@@ -35,7 +35,7 @@ LEAST_COST = 0.05
 """No model counts as cheaper than this share of the mean cost, one without a price included: a proposal also takes
 time, and one that costs nothing would be the best whatever it yields."""
 TRIALS = 10
-"""So many proposals a cheap model gets at most before it is compared: as many as one proposal of mean cost pays for,
+"""The most proposals that a cheap model gets before it is compared: as many as one proposal of mean cost pays for,
 and one of any model."""
 MOST_PENDING = 1024
 """Of how many generations under way, the latest, it is taken into account that they are."""

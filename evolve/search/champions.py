@@ -9,7 +9,7 @@ from evolve.archive.records import ProgramRecord
 
 @dataclass(frozen=True, slots=True)
 class Champion:
-    """A correct program that none is better than on one instance, with its exact cost there, as it was told."""
+    """The best correct program on one instance, with its exact cost there."""
 
     record: ProgramRecord
     cost: str

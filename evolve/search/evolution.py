@@ -38,7 +38,7 @@ class Evolution:
         self._population = Population(elites=settings.config.elites)
         self._lineage = Lineage()
         self._arms = Arms(settings)
-        self._tuned: set[str] = set()  # programs whose numbers were searched, and what came of it
+        self._tuned: set[str] = set()  # programs whose numbers were searched, and the results
 
     def choose(self, generation: int) -> Choice:
         """See Search.choose. Raises ValueError before any program is on record."""
@@ -90,7 +90,7 @@ class Evolution:
     ) -> Choice:
         """What the next generation works on; `made` makes a choice of a kind, a parent and inspirations.
 
-        While no program is correct the nearest to it is the parent; it is then asked to be mended, if the proposer
+        While no program is correct the nearest to it is the parent; it then gets a repair, if the proposer
         knows that kind. `kinds` maps the patch kinds that the proposer writes to their weights.
         """
         count = self.settings.config.inspirations

@@ -7,7 +7,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.core.program import PatchKind
 
 FEW_LINES = 2
-"""Programs that differ in at most so many lines are near-copies: another number or comparison is no idea to draw on."""
+"""Programs that differ in at most this many lines are near-copies: no new idea to draw on."""
 
 
 class Lineage:

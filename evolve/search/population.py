@@ -13,12 +13,12 @@ from evolve.search.champions import Champions
 from evolve.search.select import admit
 
 MENDABLE = 8
-"""How many of the best failed programs may be asked to be mended."""
+"""How many of the best failed programs may get a repair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mendable:
-    """A failed program that nobody has tried to mend, and what the program ranks by that it was made from."""
+    """A failed program that no repair was asked for, and its parent's rank."""
 
     record: ProgramRecord
     parent_score: float
@@ -40,7 +40,7 @@ class Population:
         self.champions = Champions()
         self.best: ProgramRecord | None = None
         self.nearest: ProgramRecord | None = None
-        """The failed program that succeeds on most instances, the earliest of equals: what is mended while no program
+        """The failed program that succeeds on most instances, the earliest of equals: what is repaired while no program
         is correct."""
         self._failures: list[Mendable] = []
         self._offspring: Counter[str] = Counter()
@@ -89,7 +89,7 @@ class Population:
 
     @property
     def failed(self) -> Sequence[ProgramRecord]:
-        """The best failures that nobody has tried to mend, best first."""
+        """The best failures that no repair was asked for, best first."""
         return [failure.record for failure in self._failures]
 
     def __iter__(self) -> Iterator[ProgramRecord]:

@@ -1,4 +1,4 @@
-"""Who becomes a parent, what stands beside it, and what kind of patch is asked for.
+"""Chooses the parent, the inspirations and the kind of patch.
 
 All functions are pure: the generator is an argument. Their cost depends on the number of elites, which is
 bounded, never on the size of the archive.

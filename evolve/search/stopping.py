@@ -15,7 +15,7 @@ _WITHOUT_PATCH = ("no_patch", "truncated", "empty", "length", "refusal", "conten
 WITHOUT_PATCH = 3
 """A warning follows this many answers in a row without a patch."""
 ALARM_AFTER = 20
-"""So many programs in a row with one and the same fault are a pattern, not bad luck."""
+"""This many programs in a row with the same fault are a pattern, not bad luck."""
 
 
 class StopReason(StrEnum):

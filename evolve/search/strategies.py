@@ -90,7 +90,7 @@ STRATEGIES: dict[str, Callable[[SearchSettings], Search]] = {
 
 
 def open_search(settings: SearchSettings) -> Search:
-    """The strategy that the configuration names, told of nothing yet. Raises InputError for an unknown one."""
+    """The strategy that the configuration names, before any event. Raises InputError for an unknown one."""
     name = settings.config.strategy
     if is_dotted(name):
         methods = ("choose", "ended", "confirmed")
@@ -102,9 +102,9 @@ def open_search(settings: SearchSettings) -> Search:
 
 
 def recall(search: Search, history: Iterable[EndedGeneration | ProgramRecord]) -> None:
-    """Tell a search of what an archive holds (`RunReader.history`), as it was told while that came."""
-    for told in history:
-        if isinstance(told, EndedGeneration):
-            search.ended(told)
+    """Feed a search the history of an archive (`RunReader.history`), in the order in which it happened."""
+    for entry in history:
+        if isinstance(entry, EndedGeneration):
+            search.ended(entry)
         else:
-            search.confirmed(told)
+            search.confirmed(entry)

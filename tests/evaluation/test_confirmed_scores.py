@@ -120,20 +120,20 @@ def test_programs_rank_by_it_everywhere_and_the_bound_in_the_own_order_ends_the_
     assert archive.finished == "ceiling"
     assert archive.best is not None
     assert (archive.best.generation, rank_score(archive.best)) == (5, -200)
-    assert paired_scores(archive.best, archive.find("4")) == (-200, -243), "no median beside a score of one order"
+    assert paired_scores(archive.best, archive.find("4")) == (-200, -243), "a median never stands against one order"
     assert main(["list", str(folder / "runs" / "r")]) == 0
-    told = capsys.readouterr().out
-    rows = [line.split() for line in told.splitlines() if "line_" in line or "initial_program" in line]
+    output = capsys.readouterr().out
+    rows = [line.split() for line in output.splitlines() if "line_" in line or "initial_program" in line]
     assert [row[0] for row in rows if row[0].isdigit()] == ["5", "4", "1", "3", "2", "0"]
-    assert "in other orders" in told
-    assert "244 to 244, median 244" in told
+    assert "in other orders" in output
+    assert "244 to 244, median 244" in output
 
 
 def test_the_range_is_on_record_and_in_every_row(
     folder: Path, archive: RunReader, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = [event for event in events(folder) if event["event"] in ("evaluated", "rescored")]
-    evaluated = {event["generation"]: event["evaluation"] for event in told}
+    output = [event for event in events(folder) if event["event"] in ("evaluated", "rescored")]
+    evaluated = {event["generation"]: event["evaluation"] for event in output}
     wanted = {"median": -244.0, "low": -244.0, "high": -244.0, "n": 5}
     assert evaluated[1]["strict"]["confirmed"] == wanted
     assert evaluated[3]["strict"] is None
@@ -147,7 +147,7 @@ def test_the_range_is_on_record_and_in_every_row(
     assert page["believed"]["orders"].startswith("in 5 other orders: 26")
 
 
-def test_at_its_end_the_best_is_tried_in_new_orders_which_people_are_told(
+def test_at_its_end_the_best_is_tried_in_new_orders_which_people_are_shown(
     folder: Path, archive: RunReader, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert names(folder).count("reordered") == 1

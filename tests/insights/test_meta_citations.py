@@ -10,7 +10,7 @@ from evaluator.evaluation import Outcome
 from evolve.archive.events import Status
 from evolve.archive.reports import Citation, cited, generations_of, shown
 from evolve.core.program import Origin, PatchKind
-from evolve.insights.citations import cite_step, resolved, score_text, told, with_citations
+from evolve.insights.citations import cite_step, describe, resolved, score_text, with_citations
 from evolve.insights.facts import SAME, Fact
 from tests.insights.a_run import a_run
 
@@ -67,7 +67,7 @@ def test_a_citation_is_rendered_with_the_truth(text: str, stated: str) -> None:
 def test_scores_that_differ_never_read_the_same_in_a_step() -> None:
     before = program(1, 2.07210001)
     after = program(2, 2.07212101, before)
-    assert told(after) == "generation 2 (2.0721, 2.1e-05 better than its parent)"
+    assert describe(after) == "generation 2 (2.0721, 2.1e-05 better than its parent)"
     assert cite_step([before, after]).shown == "generation 1 to 2 (2.07210 -> 2.07212, 2.1e-05 better)"
 
 
@@ -75,9 +75,9 @@ def test_a_way_that_is_cut_says_so() -> None:
     way = [program(0, 1.0)]
     for generation, score in enumerate((1.5, 2.0, 2.5), 4):
         way.append(program(generation, score, way[-1]))
-    told = cite_step(way, cut=True).shown
-    assert told == "generation 0 to ... to 4 to 5 to 6 (1 -> ... -> 1.5000 -> 2 -> 2.5000, 1.5000 better)"
-    assert with_citations(f"So {told}.") == "So [gen 0 > gen 4 > gen 5 > gen 6]."
+    steps = cite_step(way, cut=True).shown
+    assert steps == "generation 0 to ... to 4 to 5 to 6 (1 -> ... -> 1.5000 -> 2 -> 2.5000, 1.5000 better)"
+    assert with_citations(f"So {steps}.") == "So [gen 0 > gen 4 > gen 5 > gen 6]."
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
@@ -104,7 +104,7 @@ def test_what_is_rendered_turns_back_and_is_rendered_the_same(links: list[list[i
 @given(st.sampled_from([fact for fact in FACTS.values() if fact.correct]), st.floats(0, 100), st.floats(0, 9))
 def test_a_forged_rendering_is_a_citation_again(fact: Fact, score: float, change: float) -> None:
     forged = f"generation {fact.generation} ({score:.4f}, {change:.4f} better than its parent) is a breakthrough"
-    assert shown(resolved(with_citations(forged), FACTS)) == f"{told(fact)} is a breakthrough"
+    assert shown(resolved(with_citations(forged), FACTS)) == f"{describe(fact)} is a breakthrough"
 
 
 @pytest.mark.parametrize(
@@ -120,17 +120,17 @@ def test_a_forged_rendering_is_a_citation_again(fact: Fact, score: float, change
         (Outcome.EXCEPTION, "Bad (26.9, +9 on its parent): x", "failed: exception"),
     ],
 )  # fmt: skip
-def test_a_failure_is_told_by_the_type_of_its_exception_or_its_outcome(
+def test_a_failure_is_shown_by_the_type_of_its_exception_or_its_outcome(
     outcome: Outcome, detail: str, ending: str
 ) -> None:
     assert program(1, 0.0, outcome=outcome, detail=detail).ending == ending
 
 
 @pytest.mark.parametrize("within", [0.001, 0.5])
-def test_what_is_told_of_scores_that_vary_turns_back_into_the_citation(within: float) -> None:
+def test_what_is_shown_of_scores_that_vary_turns_back_into_the_citation(within: float) -> None:
     one = dataclasses.replace(program(1, 1.0), spread=(1.0 - within, 1.0 + within), self_judged=True)
     two = dataclasses.replace(
         program(2, 1.1, one), spread=(1.1 - within, 1.1 + within), base_spread=one.spread, self_judged=True
     )
-    assert with_citations(f"See {told(two)}.") == "See [gen 2]."
+    assert with_citations(f"See {describe(two)}.") == "See [gen 2]."
     assert with_citations(f"See {cite_step([one, two]).shown}.") == "See [gen 1 > gen 2]."

@@ -13,7 +13,7 @@ from evolve.archive.events import AskedEvent, Status
 from evolve.archive.records import AttemptRecord, ProgramRecord
 from evolve.core.program import Origin, PatchKind
 from evolve.core.usage import Usage
-from evolve.insights.citations import told
+from evolve.insights.citations import describe
 from evolve.insights.credit import NOBODY, Credit, Tally
 from evolve.insights.evidence import Evidence
 from evolve.insights.facts import Fact
@@ -43,8 +43,8 @@ def test_a_fact_of_a_program_holds_no_measured_time() -> None:
 
 def test_a_change_is_between_correct_programs_only() -> None:
     assert Fact.of_program(record(3, 22.0), after(record(1, 20.0))).change == 2.0
-    mended = Fact.of_program(record(3, 22.0), after(record(1, 0.5, correct=False)))
-    assert mended.change is None and mended.correct
+    repaired = Fact.of_program(record(3, 22.0), after(record(1, 0.5, correct=False)))
+    assert repaired.change is None and repaired.correct
     assert Fact.of_program(record(3, 0.5, correct=False), after(record(1, 20.0))).change is None
     assert Fact.of_program(record(3, 38.0, quarantine="too good"), after(record(1, 20.0))).change is None
     assert Fact.of_program(record(0, 22.0), NOBODY).change is None
@@ -53,11 +53,11 @@ def test_a_change_is_between_correct_programs_only() -> None:
 def test_what_saw_a_better_program_than_its_parent_is_measured_against_that() -> None:
     cross = Fact.of_program(record(9, 22.0), after(record(1, 20.0), record(4, 22.5)))
     assert (cross.change, cross.apart) == (-0.5, -1)
-    assert told(cross) == "generation 9 (22, 0.5000 worse than generation 4)"
+    assert describe(cross) == "generation 9 (22, 0.5000 worse than generation 4)"
     assert (cross.parent_generation, cross.base_generation) == (1, 4)
 
 
-def test_a_gain_is_counted_by_the_score_with_the_tally_beside_it() -> None:
+def test_a_gain_is_counted_by_the_score_with_the_tally_next_to_it() -> None:
     def fact(wins: Tally | None) -> Fact:
         return Fact.of_program(record(9, 22.0025), after(record(4, 22.0), wins=wins))
 
@@ -65,7 +65,7 @@ def test_a_gain_is_counted_by_the_score_with_the_tally_beside_it() -> None:
     assert [fact(wins).apart for wins in (Tally(8, 33, 9), Tally(8, 34, 8))] == [1, 1]
     mixed = fact(Tally(8, 33, 9))
     assert mixed.apart == 1
-    assert told(mixed) == "generation 9 (22.0025, 0.0025 better than its parent; instances: 8 better, 9 worse)"
+    assert describe(mixed) == "generation 9 (22.0025, 0.0025 better than its parent; instances: 8 better, 9 worse)"
     assert Evidence([Fact.of_program(record(4, 22.0), NOBODY), mixed]).gained == 1
 
 
@@ -99,7 +99,7 @@ def test_a_fact_without_a_program_says_why_there_is_none() -> None:
     )  # fmt: skip
     fact = Fact.without_program(asked, Status.REFUSED, attempt)
     assert (fact.origin.kind, fact.ending, fact.is_program) == (PatchKind.CROSS, "no program: refused no_match", False)
-    assert fact.told == "block 1 matches nothing"
+    assert fact.fault == "block 1 matches nothing"
     assert Fact.without_program(asked, Status.REFUSED, None).ending == "no program: refused"
 
 

@@ -63,7 +63,7 @@ Based on the evidence:
 - Keep `alpha = 0.99`.
 
 ## Performance Analysis:
-- [gen 7] leads; [gen 12] wandered over plateaus in vain.
+- [gen 7] leads; [gen 12] wandered over plateaus without gain.
 """
 RECOMMENDATIONS = "## Recommendations\nFive ideas:\n\n" + "\n".join(
     f"{n}. **Idea {n}**: do it\n   at once, as [gen {n}] did." for n in range(1, 8)
@@ -180,11 +180,11 @@ def test_what_is_recorded_of_a_round_is_bounded(tmp_path: Path, monkeypatch: pyt
 def test_how_a_program_did_is_codes_own_statement(tmp_path: Path) -> None:
     report = run_round(Recorder(tmp_path, GOOD)).report
     assert report is not None
-    told = {summary.generation: shown(summary.performance) for summary in report.summaries}
-    assert told[7] == "generation 4 to 7 (26.2410 -> 26.2480, 0.0070 better); 0.0079 below the ceiling of 26.2560."
-    assert told[5] == "generation 5 (failed: cpu_limit): `instance 0: more than 5 s of CPU`."
-    assert told[13] == "generation 13 (quarantined): `instance 3 beats its proven bound`."
-    assert told[15] == "generation 15 (26, its parent failed); 0.2560 below the ceiling of 26.2560."
+    measured = {summary.generation: shown(summary.performance) for summary in report.summaries}
+    assert measured[7] == "generation 4 to 7 (26.2410 -> 26.2480, 0.0070 better); 0.0079 below the ceiling of 26.2560."
+    assert measured[5] == "generation 5 (failed: cpu_limit): `instance 0: more than 5 s of CPU`."
+    assert measured[13] == "generation 13 (quarantined): `instance 3 beats its proven bound`."
+    assert measured[15] == "generation 15 (26, its parent failed); 0.2560 below the ceiling of 26.2560."
     assert "perfect" not in markdown(report)
 
 
@@ -230,11 +230,11 @@ def test_a_program_that_does_the_same_as_another_one_needs_no_call(tmp_path: Pat
 
 
 def test_plain_prose_without_headings_is_used_as_it_is(tmp_path: Path) -> None:
-    prose = {"summaries": "They swap models.", "insights": "Swapping helped.\n\n1. Swap three.\n2. Start anew.\n"}
+    prose = {"summaries": "They swap models.", "insights": "Swapping helped.\n\n1. Swap three.\n2. Start again.\n"}
     result = run_round(Recorder(tmp_path, prose))
     assert result.report is not None and result.failures == ()
     assert shown(result.report.scratchpad.preface) == "Swapping helped."
-    assert [shown(one.whole) for one in result.report.recommendations] == ["Swap three.", "Start anew."]
+    assert [shown(one.whole) for one in result.report.recommendations] == ["Swap three.", "Start again."]
     assert "Changed: `add swap_one_one`." in shown(
         next(one for one in result.report.summaries if one.generation == 7).implementation
     )
@@ -326,8 +326,8 @@ def test_a_summary_that_cannot_be_had_is_written_by_code_and_asked_for_again_if_
     second = run_round(ask, START.after(first))
     assert "# Generation 7:" in ask.asked["meta/2/summaries/1/0"]
     assert second.report is not None
-    told = next(s for s in second.report.summaries if s.generation == 7)
-    assert shown(told.implementation).endswith("Changed: `add swap_one_one`.")
+    summary = next(s for s in second.report.summaries if s.generation == 7)
+    assert shown(summary.implementation).endswith("Changed: `add swap_one_one`.")
     assert second.failures == ()
     assert any(note.startswith(f"Generation 7: summarised by code, for {problem}") for note in second.notes)
 

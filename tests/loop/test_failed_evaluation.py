@@ -68,7 +68,7 @@ def test_where_the_retry_gets_no_answer_the_failure_itself_is_shown(tmp_path: Pa
         prompt = archive.text(archive.attempts(4)[0].prompt or "")
         assert re.search(r"^\| 2, broken: not correct \(exception\): TypeError", prompt, re.MULTILINE), prompt
         fact = FactReader(archive).ended(archive.ended_generation(2))
-    assert (fact.ending, why in fact.told) == ("failed: TypeError", True), "so an insights report is told"
+    assert (fact.ending, why in fact.fault) == ("failed: TypeError", True), "and the insights report says why"
     assert json.loads(evolve(tmp_path, "rerun", "r", "--json").stdout)["equal"]
 
 

@@ -249,8 +249,8 @@ def test_one_value_of_a_list_is_drawn_for_each_request_by_its_key() -> None:
     assert drawn[:12] == drawn[12:]
     assert {temperature for temperature, _ in drawn} == {0.1, 0.5, 0.9}
     assert {effort for _, effort in drawn} == {"low", "high"}
-    told = [event.sampled for event in events if event.phase == "calling"]
-    assert told == [{"temperature": temperature, "effort": effort} for temperature, effort in drawn]
+    output = [event.sampled for event in events if event.phase == "calling"]
+    assert output == [{"temperature": temperature, "effort": effort} for temperature, effort in drawn]
     settings = ModelConfig(name="m", model="m", temperature=[0.1, 0.5, 0.9], effort=["low", "high"])
     rng = random.Random("0:patch/3/0:sampling")
     by_hand = wanted(settings, newer_limit=False, rng=rng)

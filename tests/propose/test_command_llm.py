@@ -84,7 +84,7 @@ def test_a_command_that_does_not_read_its_prompt_answers_all_the_same(tmp_path: 
     assert done.text == "no need\n"
 
 
-def test_an_exit_code_is_a_failed_call_that_is_repeated_and_the_last_line_of_stderr_is_told(tmp_path: Path) -> None:
+def test_an_exit_code_is_a_failed_call_that_is_repeated_and_the_last_line_of_stderr_is_shown(tmp_path: Path) -> None:
     body = "print('half an answer'); sys.stderr.write('warming up\\nno licence found\\n\\n'); sys.exit(3)"
     with pytest.raises(CallFailed) as failed:
         ask(tool(tmp_path, body))
@@ -181,17 +181,17 @@ def test_it_has_the_users_environment_without_the_keys_of_others_and_no_key_is_r
     failing = tool(tmp_path, f"sys.stderr.write({OWN!r} + ' is no key'); sys.exit(1)")
     with pytest.raises(CallFailed) as failed:
         ask(failing, api_key_env="OWN_KEY", keys=["OTHER_KEY", "OWN_KEY"], environ=environ)
-    told = str(failed.value) + "".join(event.message for event in failed.value.events)  # type: ignore[attr-defined]
-    assert "[key removed] is no key" in told
-    assert OWN not in told
+    output = str(failed.value) + "".join(event.message for event in failed.value.events)  # type: ignore[attr-defined]
+    assert "[key removed] is no key" in output
+    assert OWN not in output
 
 
 def test_what_is_called_like_a_secret_is_not_repeated_though_nobody_names_it(tmp_path: Path) -> None:
     secrets = {"GITHUB_TOKEN": "abcd-1234", "key": "aaaa-5678", "DB_PASSWORD": "pass word 9", "A_SECRET": "a_secret_8"}
     plain = {"KEYBOARD": "qwertz_layout", "MY_KEY": "short"}
-    told = " ".join([*secrets.values(), *plain.values()])
+    output = " ".join([*secrets.values(), *plain.values()])
     with pytest.raises(CallFailed) as failed:
-        ask(tool(tmp_path, f"sys.stderr.write({told!r}); sys.exit(1)"), environ={**os.environ, **secrets, **plain})
+        ask(tool(tmp_path, f"sys.stderr.write({output!r}); sys.exit(1)"), environ={**os.environ, **secrets, **plain})
     said = str(failed.value) + "".join(event.message for event in failed.value.events)  # type: ignore[attr-defined]
     assert "exit code 1: [key removed] [key removed] [key removed] [key removed] qwertz_layout short" in said
     assert not any(value in said for value in secrets.values())

@@ -15,7 +15,7 @@ def line(sources: list[list[str]]) -> list[tuple[int, str]]:
 
 
 @given(programs)
-def test_what_is_told_to_have_come_back_was_there_was_gone_and_is_there_again(sources: list[list[str]]) -> None:
+def test_what_is_shown_to_have_come_back_was_there_was_gone_and_is_there_again(sources: list[list[str]]) -> None:
     for back in returned(line(sources)):
         assert 0 < back.removed < back.brought_back < len(sources)
         assert back.lines

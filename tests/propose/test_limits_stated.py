@@ -83,7 +83,7 @@ def test_a_wait_is_what_the_server_says_it_is(headers: dict[str, str], refused: 
 
 
 def test_the_models_behind_one_endpoint_wait_together_and_others_do_not() -> None:
-    """One of them is told to wait for a minute: the other one of the same endpoint waits, one elsewhere is asked."""
+    """A model must wait for a minute: the other model of that endpoint waits, a model elsewhere is asked."""
     limiters, stopping = Limiters(), threading.Event()
     held, asked = threading.Event(), [Message(role="user", content="?")]
     waiting: list[str] = []

@@ -185,13 +185,13 @@ def test_no_document_at_all_raises(document: object) -> None:
 
 
 def test_a_server_that_wants_the_other_name_of_the_limit_gets_it() -> None:
-    told = status(
+    output = status(
         400,
         error="Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'.",
         param="max_tokens",
         code="unsupported_parameter",
     )
-    outcome, _, server = ask([told, answer("ok")], max_tokens=77)
+    outcome, _, server = ask([output, answer("ok")], max_tokens=77)
     assert isinstance(outcome, Completion)
     assert server.requests[0].json["max_tokens"] == 77
     assert "max_tokens" not in server.requests[1].json

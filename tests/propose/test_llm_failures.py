@@ -138,12 +138,12 @@ def test_a_wait_that_is_longer_than_anybody_waits_is_a_failure_at_once() -> None
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["refused", "told that nothing is left"])
-def test_a_long_wait_is_a_failure_of_those_behind_it_too(told: bool) -> None:
+@pytest.mark.parametrize("output", [False, True], ids=["refused", "nothing is left"])
+def test_a_long_wait_is_a_failure_of_those_behind_it_too(output: bool) -> None:
     """Of one that waits already, and of one that comes later: neither is sent."""
     waits, failed = threading.Event(), list[CallFailed]()
     none_left = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "11h"}
-    long = dataclasses.replace(answer("ok"), headers=none_left) if told else status(429, retry_after="40000")
+    long = dataclasses.replace(answer("ok"), headers=none_left) if output else status(429, retry_after="40000")
     with OpenAIServer([status(429, retry_after="1"), long]) as server:
         llm = client(server.url, RetryPolicy())
 
@@ -167,7 +167,7 @@ def test_a_long_wait_is_a_failure_of_those_behind_it_too(told: bool) -> None:
             assert not thread.is_alive()
         complete("c")
         assert len(server.requests) == 2
-    assert [one.reason for one in failed] == ["rate_limited"] * (2 if told else 3)
+    assert [one.reason for one in failed] == ["rate_limited"] * (2 if output else 3)
     assert "not asked, since the endpoint wants to be left alone for" in str(failed[-1])
     assert "wait and resume" in str(failed[-1])
 

@@ -17,7 +17,7 @@ from evolve.propose.limiter import WINDOW_S, Pace
 
 
 def sent_all(pace: Pace, waiting: int, chance: random.Random, *, now: float = 0.0) -> list[float]:
-    """The moments at which so many requests are sent that wait now, each as soon as it may."""
+    """The moments at which `waiting` requests are sent, each as early as it may be."""
     moments: list[float] = []
     for left in reversed(range(waiting)):
         moments.append(max(now, pace.next_at, *moments[-1:]))
@@ -83,7 +83,7 @@ class Bucket:
 
 
 class Window:
-    """Lets through so many requests in each stretch of so many seconds."""
+    """Lets through at most a number of requests in each stretch of seconds."""
 
     def __init__(self, permits: int, width_s: float) -> None:
         self._permits, self._width_s = permits, width_s

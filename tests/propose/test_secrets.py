@@ -68,10 +68,10 @@ def test_secrets_of_headers_and_query_are_shown_nowhere(caplog: pytest.LogCaptur
             except CallFailed as failed:
                 shown += [str(failed), *traceback.format_exception(failed)]
         shown += [repr(llm), repr(llm.settings), repr(events), caplog.text, repr(llm._secrets)]
-    told = "\n".join(shown)
-    assert "[key removed]" in told
+    output = "\n".join(shown)
+    assert "[key removed]" in output
     for secret in (KEY, HEADER, QUERY, QUERY.replace(" ", "+"), QUERY.replace(" ", "%20"), HEADER[:20], KEY[:20]):
-        assert secret not in told, secret
+        assert secret not in output, secret
 
 
 def test_a_variable_that_is_not_set_is_named() -> None:

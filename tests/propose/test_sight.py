@@ -1,4 +1,4 @@
-"""What a prompt shows beside programs and scores: limits, instances, lines, differences; and that no message that goes
+"""What a prompt shows apart from programs and scores: limits, instances, lines, differences. No message that goes
 back to a model asks for another form than its prompt does."""
 
 import dataclasses
@@ -93,7 +93,7 @@ def suite_of(bounds: list[Fraction | None]) -> Suite:
 # -- what the evaluation knows -----------------------------------------------------------------------------------------
 
 
-def test_limits_are_told_with_what_was_used_of_them() -> None:
+def test_limits_are_shown_with_what_was_used_of_them() -> None:
     limits = SUITE.limits
     slow = limits.cpu_per_instance_s * 0.0462
     results = [InstanceResult(instance=0, outcome=Outcome.OK, cost=Fraction(1), cpu_s=slow)]
@@ -101,12 +101,12 @@ def test_limits_are_told_with_what_was_used_of_them() -> None:
     prompt = rendered(
         request(parent=scored(PARENT, results=tuple(results[:1]), peak_memory_mb=limits.memory_mb * 0.333))
     )
-    told = re.search(r"slowest instance (\S+) of (\S+) s; memory (\S+) of (\S+) MB", prompt)
-    assert told is not None
-    assert float(told[1]) == pytest.approx(slow, rel=0.05)
-    assert float(told[2]) == limits.cpu_per_instance_s
-    assert float(told[3]) == pytest.approx(limits.memory_mb / 3, rel=0.05)
-    assert float(told[4]) == limits.memory_mb
+    output = re.search(r"slowest instance (\S+) of (\S+) s; memory (\S+) of (\S+) MB", prompt)
+    assert output is not None
+    assert float(output[1]) == pytest.approx(slow, rel=0.05)
+    assert float(output[2]) == limits.cpu_per_instance_s
+    assert float(output[3]) == pytest.approx(limits.memory_mb / 3, rel=0.05)
+    assert float(output[4]) == limits.memory_mb
     total = re.search(r"CPU in all (\S+) of (\S+) s", rendered(request(parent=scored(PARENT, results=tuple(results)))))
     assert total is not None
     assert (float(total[1]), float(total[2])) == (limits.cpu_total_s / 2, limits.cpu_total_s)
@@ -184,7 +184,7 @@ def test_a_range_over_other_orders_is_called_luck_where_it_is_one() -> None:
         assert f"in 5 other orders of the input: {low:g} to 26, median 26{said}" in prompt
 
 
-def test_it_is_told_how_often_the_entry_point_is_called() -> None:
+def test_it_is_shown_how_often_the_entry_point_is_called() -> None:
     task = load_task("bin_packing")
     prompt = Prompts(task=task, suite=task.suite("or3"), folder=None, max_tokens=100_000).render(request())
     assert "It is called for each item of an instance." in prompt
@@ -198,7 +198,7 @@ def test_speed_adds_nothing_but_where_the_score_is_made_of_it() -> None:
         assert ("speed within the limits adds nothing" in prompt) != task.uses_clock
 
 
-def test_a_line_that_the_feedback_names_stands_beside_its_code() -> None:
+def test_a_line_that_the_feedback_names_stands_next_to_its_code() -> None:
     number = PARENT.split("\n").index("    gpu_num += 2") + 1
     said = f"instance 3 (2 GPUs): NameError: no (line {number}, in old). And (line 99999) is none."
     failing = scored(PARENT, outcome=Outcome.EXCEPTION, feedback=said)
@@ -217,7 +217,7 @@ def test_a_line_that_the_feedback_names_stands_beside_its_code() -> None:
         (MadeFrom(generation=3, value=24.5, change=""), "3 (combined_score = 24.5)\n"),
     ],
 )
-def test_how_the_parent_stands_to_its_own_parent_is_told(made_from: MadeFrom, said: str) -> None:
+def test_how_the_parent_stands_to_its_own_parent_is_shown(made_from: MadeFrom, said: str) -> None:
     parent = dataclasses.replace(scored(PARENT), made_from=made_from)
     assert f"- made from generation {said}" in rendered(request(parent=parent))
 
@@ -278,13 +278,13 @@ def test_what_is_shown_of_another_program_and_the_parent_hold_all_of_it(
     lines = {line for line in other.split("\n") if line.strip() and not marker(line)}
     if shown.form is Form.DIFF:
         assert not crossing
-        told = {line[1:] for line in shown.text.split("\n") if line[:1] in "+ "}
+        output = {line[1:] for line in shown.text.split("\n") if line[:1] in "+ "}
         gone = {line[1:] for line in shown.text.split("\n") if line.startswith("-")}
         assert gone <= set(parent.split("\n"))
     else:
-        told = set(shown.text.split("\n"))
-    assert lines <= told | set(parent.split("\n"))
-    assert told <= set(other.split("\n"))
+        output = set(shown.text.split("\n"))
+    assert lines <= output | set(parent.split("\n"))
+    assert output <= set(other.split("\n"))
 
 
 def test_a_program_that_does_not_parse_is_shown_by_its_lines_or_whole() -> None:
@@ -343,9 +343,9 @@ def test_no_refusal_asks_for_another_form_than_the_prompt(kind: PatchKind, marke
     completions = {name: Completion(text=text) for name, text in ANSWERS.items()}
     completions |= {name: Completion(text="x", finish_reason=name) for name in ENDINGS}  # type: ignore[arg-type]
     said = {name: refused(answer, kind, program) for name, answer in completions.items()}
-    told = {name: message for name, message in said.items() if message is not None}
-    assert len(told) >= 18, [name for name, message in said.items() if message is None]
-    for name, message in told.items():
+    output = {name: message for name, message in said.items() if message is not None}
+    assert len(output) >= 18, [name for name, message in said.items() if message is None]
+    for name, message in output.items():
         advice = message.split("The answer holds a whole program.")[-1]
         if kind in (PatchKind.FULL, PatchKind.CROSS):
             assert "<CODE>" in form

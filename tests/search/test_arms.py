@@ -33,14 +33,14 @@ def arms_of(*names: str, models: str = "bandit", **weights: float) -> Arms:
 
 def end(generation: int, model: str, improvement: float | None, **spent: float) -> EndedGeneration:
     took = Spending(calls=1, **spent)  # type: ignore[arg-type]
-    told = Contribution(model=model, answered=True, applied=True, failed=0, spent=took, fair=took)
+    output = Contribution(model=model, answered=True, applied=True, failed=0, spent=took, fair=took)
     return EndedGeneration(
         generation=generation,
         status=Status.EVALUATED,
         parent="",
         program=None,
         improvement=improvement,
-        models=(told,),
+        models=(output,),
         arm=model,
     )
 
@@ -155,8 +155,8 @@ def test_what_the_search_decides_by_itself_is_no_evidence() -> None:
     for number in range(1, 31):
         other.ended(end(number, "abc"[number % 3], None, known_usd=1.0))
     took = Spending(calls=1, known_usd=50.0)
-    told = Contribution(model="a", answered=True, applied=True, failed=0, spent=took, fair=took)
-    searched = {"status": Status.EVALUATED, "parent": "", "program": None, "improvement": 9.0, "models": (told,)}
+    output = Contribution(model="a", answered=True, applied=True, failed=0, spent=took, fair=took)
+    searched = {"status": Status.EVALUATED, "parent": "", "program": None, "improvement": 9.0, "models": (output,)}
     other.ended(EndedGeneration(generation=31, **searched))  # type: ignore[arg-type]
     other.ended(EndedGeneration(generation=32, **searched))  # type: ignore[arg-type]
     after = other.choose(100, random.Random(0))

@@ -19,7 +19,7 @@ def test_costs_are_compared_as_exact_fractions(one: Fraction, other: Fraction) -
     assert compared_costs(str(one), str(other)) == (one > other) - (one < other)
 
 
-def test_costs_that_no_float_tells_apart_are_told_apart() -> None:
+def test_costs_that_no_float_tells_apart_are_shown_apart() -> None:
     assert compared_costs("100000000000000000001/3", "100000000000000000000/3") == 1
 
 
@@ -28,14 +28,14 @@ def test_on_each_instance_none_is_better_than_the_champion(
     history: list[tuple[float, list[Fraction]]], larger: bool
 ) -> None:
     objective = Objective(per_instance=Direction.MAXIMISE if larger else Direction.MINIMISE)
-    champions, told = Champions(), []
+    champions, output = Champions(), []
     for number, (score, costs) in enumerate(history):
         record = program(number, score, costs=" ".join(map(str, costs)), objective=objective)
-        told.append((record, costs))
+        output.append((record, costs))
         champions.take_up(record)
     sign = objective.per_instance.sign
     assert len(champions) == 4
     for instance in range(4):
-        best = max(sign * costs[instance] for _, costs in told)
-        equals = [record for record, costs in told if sign * costs[instance] == best]
+        best = max(sign * costs[instance] for _, costs in output)
+        equals = [record for record, costs in output if sign * costs[instance] == best]
         assert champions[instance].record == min(equals, key=rank_key)

@@ -1,4 +1,4 @@
-"""Claims about islands: which generation belongs to which, what is copied, and when one is begun anew."""
+"""Claims about islands: which generation belongs to which, what is copied, and when an island is reset."""
 
 from collections.abc import Iterable
 
@@ -47,7 +47,7 @@ class Known:
 
 
 @given(histories(), islands, every, st.integers(1, 8))
-def test_bests_are_copied_to_the_next_island_and_the_worst_one_is_begun_anew(
+def test_bests_are_copied_to_the_next_island_and_the_worst_one_is_reset(
     history: list[EndedGeneration], count: int, every: int, elites: int
 ) -> None:
     settings = settings_of(1, elites=elites, islands=count, migrate_every=every)
@@ -91,7 +91,7 @@ def refused(number: int) -> EndedGeneration:
     return EndedGeneration(generation=number, status=Status.REFUSED, parent=f"{0:040x}", program=None)
 
 
-def test_an_island_begun_anew_has_what_is_the_best_on_some_instance_and_nobodys_best() -> None:
+def test_an_island_reset_has_what_is_the_best_on_some_instance_and_nobodys_best() -> None:
     settings = settings_of(0, islands=2, migrate_every=2)
     search, islands = Islands(settings), Archipelago(settings.config)
 
@@ -115,7 +115,7 @@ def test_an_island_begun_anew_has_what_is_the_best_on_some_instance_and_nobodys_
     assert [search.choose(number).parent.generation for number in (9, 10)] == [7, 3]
 
 
-def test_a_best_that_ended_after_one_of_the_elites_that_behaves_alike_goes_to_an_island_begun_anew() -> None:
+def test_a_best_that_ended_after_one_of_the_elites_that_behaves_alike_goes_to_an_island_reset() -> None:
     """Generation 1 takes longer than 3 and does the same: the earlier one is the best, the other the elite."""
     islands = Archipelago(settings_of(0, islands=2, migrate_every=1).config)
     alike = {number: program(number, 6.0, behaviour="alike") for number in (1, 3)}

@@ -110,7 +110,7 @@ def load_library(folder: Path | None) -> Library:
     for name, ingredient in found.items():
         for need in ingredient.needs:
             if need not in found:
-                raise InputError(f"{folder / name}.py: needs {need!r}, but there is no {need}.py beside it")
+                raise InputError(f"{folder / name}.py: needs {need!r}, but there is no {need}.py in that folder")
             if found[need].role != SHARED:
                 raise InputError(f"{folder / name}.py: needs {need!r}, which is an operator, not a shared one")
     _check_needs(folder, found)
@@ -277,7 +277,7 @@ def insert(
 ) -> tuple[str, list[Ingredient]] | None:
     """The source with an ingredient defined and wired, and what was put in, the ingredient first.
 
-    What would leave it without effect is mended in the same edit: a slot that it wants and that is empty gets one
+    What would leave it without effect is repaired in the same edit: a slot that it wants and that is empty gets one
     operator, and an operator whose slot nothing reads brings one ingredient that reads it. `position` is where its
     result statement goes; None chooses. `weigh` says which of several such ingredients is likelier. None is returned if
     the program has no place for it.

@@ -220,10 +220,10 @@ def _alone_on_their_lines(source: str, tree: ast.Module) -> list[ast.stmt]:
     lines = split_lines(source)
     found = []
     for before, node, after in zip([None, *tree.body], tree.body, [*tree.body[1:], None], strict=False):
-        begins_anew = before is None or (before.end_lineno or before.lineno) < first_line(node)
+        begins_block = before is None or (before.end_lineno or before.lineno) < first_line(node)
         end = node.end_lineno or node.lineno
         goes_on = lines[end - 1].rstrip("\r\n").endswith("\\")  # into a line that is no part of its node
-        if begins_anew and not goes_on and (after is None or end < first_line(after)):
+        if begins_block and not goes_on and (after is None or end < first_line(after)):
             found.append(node)
     return found
 

@@ -149,7 +149,7 @@ class OfflineProposer(Proposer):
 
 
 def _repairs(request: Request) -> Mapping[str, float]:
-    """What mends a program that fails, by weight. While nothing is correct (nothing stands beside it), the program may
+    """What repairs a program that fails, by weight. While nothing is correct (there is no other), the program may
     lack a way to any answer at all, and gets one."""
     if not request.inspirations:
         return {"rebuild": 50, "insert": 40, "replace": 10}

@@ -29,7 +29,7 @@ def measure_baseline(
     tell: Callable[[int, Standing], None] = lambda done, best: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Tune the numbers of the initial program with one evaluation for each of so many proposals, and record what that
+    """Tune the numbers of the initial program with as many evaluations as `proposals`, and record what that
     reaches. False where it was `stopped` before its end: nothing is recorded then. What is on record already is not
     measured again. `tell` is that of `Tuner.tune`. Raises EvaluatorError."""
     reader = archive.reader

@@ -20,13 +20,13 @@ from evolve.lang.python_source import called, parsed
 from evolve.propose.tuning.search import Dimension, Point
 
 REACH = 16
-"""A number may become so many times as large, or as small."""
+"""A number may become at most this many times as large, or as small."""
 
 _TOLERANCE = 1e-8
 _INFINITY = 1e9
 _STRUCTURE = (0, 1, 2)
 _SEEDED = frozenset({"random", "randomstate", "default_rng", "seed", "seedsequence", "prngkey"})
-"""What is made or begun anew with a seed, in lower case. `random()` itself is given no number."""
+"""What is made or reset with a seed, in lower case. `random()` itself is given no number."""
 _DECIMAL = re.compile(r"(?:\d[\d_]*+(?:\.[\d_]*+)?|\.\d[\d_]*+)(?:[eE][+-]?\d++)?")
 
 
@@ -54,7 +54,7 @@ def parameters(source: str, language: Language) -> tuple[Parameter, ...]:
 
 
 def most_promising(found: Sequence[Parameter], most: int) -> tuple[Parameter, ...]:
-    """So many of the parameters, in their order: constants with a name first, then fractions, then the others."""
+    """The most promising parameters, in their order: constants with a name first, then fractions, then others."""
     ranked = sorted(found, key=lambda one: (one.literal.name is None, isinstance(one.literal.value, int)))
     return tuple(sorted(ranked[:most], key=lambda one: one.literal.start))
 

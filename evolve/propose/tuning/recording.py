@@ -27,7 +27,7 @@ def require_same_judge(archive: Archive, evaluators: EvaluatorPair) -> None:
     if changed:
         raise ArchiveError(
             f"{archive.folder}: its programs were scored otherwise ({', '.join(changed)} differ), so that no score of "
-            f"now can stand beside theirs. Score them again first: {command('resume', archive.folder, '--rescore')}"
+            f"now can be compared with theirs. Score them again first: {command('resume', archive.folder, '--rescore')}"
         )
 
 

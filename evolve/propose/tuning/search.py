@@ -1,4 +1,4 @@
-"""The optimiser behind tuning: which values to try next, told what came of the last ones. Pure, and repeatable by seed.
+"""The optimiser behind tuning: which values to try next, given the results so far. Pure, and repeatable by seed.
 
 Made for what tuning is: up to some twenty numbers that were chosen with some sense, a score without noise and without a
 slope that could be known, a hundred evaluations, several of them at a time. It polls one number at a time with a step
@@ -40,7 +40,7 @@ class Dimension:
         return isinstance(self.value, int)
 
     def moved(self, value: int | float, step: float) -> int | float:
-        """A value by so many steps further, up for a positive step; at least by one where it is an integer, and within
+        """A value moved by a `step`, up for a positive step; at least by one where it is an integer, and within
         the bounds."""
         if self.low > 0:
             new = value * math.exp(max(-50.0, min(50.0, step)))
@@ -75,7 +75,7 @@ class _Axis:
 
 
 class PatternSearch:
-    """Looks for a better point by asking and being told, within the bounds of its dimensions.
+    """Looks for a better point by asking for results, within the bounds of its dimensions.
 
     `ask` never gives a point that was given before, nor the start; it gives none when there is nothing left to try.
     """
@@ -112,7 +112,7 @@ class PatternSearch:
         return batch + self._some(self._polling(), BATCH - len(batch))
 
     def tell(self, scored: Sequence[tuple[Point, Standing]]) -> None:
-        """What came of the points of a batch."""
+        """The results of the points of a batch."""
         before, gains = self.best, list[tuple[Standing, Point]]()
         for point, standing in scored:
             poll = self._polls.pop(point, None)
@@ -225,7 +225,7 @@ class PatternSearch:
         return found
 
     def _some(self, points: Iterator[Point], count: int) -> list[Point]:
-        """So many points that were not asked before, as far as there are any; they are asked now."""
+        """At most `count` new points; they count as asked from now on."""
         found: list[Point] = []
         while len(found) < count and (point := next(points, None)) is not None:
             if point not in self._asked:

@@ -166,7 +166,7 @@ def standing_of(evaluation: Evaluation) -> Standing:
 
 
 def chosen(source: str, language: Language, *, evaluations: int) -> tuple[int, tuple[Parameter, ...]]:
-    """How many numbers of a program are worth searching, and those that so many evaluations allow. Raises ProgramError
+    """How many numbers of a program are worth searching, and those that `evaluations` allow. Raises ProgramError
     for a broken program."""
     found = parameters(source, language)
     return len(found), most_promising(found, evaluations // _EACH)
@@ -174,7 +174,7 @@ def chosen(source: str, language: Language, *, evaluations: int) -> tuple[int, t
 
 @dataclass(slots=True)
 class Tuner(Proposer):
-    """Searches the numbers of programs with so many evaluations for each, `workers` at a time. As a proposer it
+    """Searches the numbers of programs with `evaluations` evaluations for each, `workers` at a time. As a proposer it
     proposes the parent with better numbers. Every answer is a function of the request, as far as scores are without
     noise."""
 

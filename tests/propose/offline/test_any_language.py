@@ -94,5 +94,5 @@ def test_every_answer_is_a_patch_that_makes_what_was_meant(kind: PatchKind, end:
 
 
 @pytest.mark.parametrize("name", ["program.kt", "program.hs", "program.sql"])
-def test_what_cannot_be_told_from_strings_is_left_alone(name: str) -> None:
+def test_what_cannot_be_separated_from_strings_is_left_alone(name: str) -> None:
     assert number_moved("RATE = 0.5\n", language_of(name), random.Random(0)) is None

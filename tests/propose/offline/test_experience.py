@@ -1,4 +1,4 @@
-"""What a run has seen decides what is tried next, and a program that fails is mended."""
+"""What a run has seen decides what is tried next, and a program that fails is repaired."""
 
 import random
 from collections import Counter
@@ -33,13 +33,13 @@ def with_changes(request: Request, changes: Sequence[Change]) -> Request:
 
 
 def failing(request: Request, outcome: Outcome) -> Request:
-    """The request to mend its parent, which ended like this."""
+    """The request to repair its parent, which ended like this."""
     evaluation = replace(request.parent.evaluation, outcome=outcome, combined_score=0.0)
     return replace(request, kind=PatchKind.FIX, parent=replace(request.parent, evaluation=evaluation))
 
 
 def added(proposer: OfflineProposer, source: str, changes: Sequence[Change], count: int = 60) -> Counter[str]:
-    """How often each function is added in so many proposals."""
+    """How often each function is added in `count` proposals."""
     found: Counter[str] = Counter()
     for generation in range(count):
         edit = proposer.propose(with_changes(request_for(source, generation=generation), changes))
@@ -141,7 +141,7 @@ def answers_all(source: str, instances: Sequence[Instance]) -> bool:
         return False
 
 
-def test_beside_a_program_that_works_one_that_takes_too_long_is_made_shorter(
+def test_next_to_a_program_that_works_one_that_takes_too_long_is_made_shorter(
     proposer: OfflineProposer, grown: list[str]
 ) -> None:
     found: Counter[str] = Counter()
@@ -154,7 +154,7 @@ def test_beside_a_program_that_works_one_that_takes_too_long_is_made_shorter(
     assert not found["raise"] and not found["begin"]
 
 
-def test_only_python_programs_are_mended(folder: Path) -> None:
+def test_only_python_programs_are_repaired(folder: Path) -> None:
     assert PatchKind.FIX in OfflineProposer(folder, entry_point=ENTRY).kinds
     assert PatchKind.FIX not in OfflineProposer(None, entry_point="", language=language_of("program.c")).kinds
 

@@ -55,7 +55,7 @@ def bumpy(seed: int) -> Score:
 
 
 @given(dimensions, st.integers(0, 1000), st.integers(1, 150))
-def test_no_point_is_asked_twice_or_out_of_bounds_and_the_best_one_told_is_the_best(
+def test_no_point_is_asked_twice_or_out_of_bounds_and_the_best_one_shown_is_the_best(
     space: list[Dimension], seed: int, evaluations: int
 ) -> None:
     score = bumpy(seed)
