@@ -19,6 +19,8 @@ TEMPLATES: Final = PROGRAMS / "templates"
 """What `evolve new` copies, a folder for each kind of task."""
 PROMPTS: Final = _DATA / "prompts"
 """The templates, and the texts of the tasks that ship."""
+DEFAULT_TASK: Final = "placement"
+"""The task where none is named."""
 _SHIPPED: Final = {"programs:": PROGRAMS, "prompts:": PROMPTS}
 
 

@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from evaluator.evaluation import Evaluation
 from evaluator.opening import open_evaluator
+from evaluator.places import DEFAULT_TASK
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
@@ -154,7 +155,7 @@ def open_run(run: str | Path) -> "Run":
 def score(
     source: str | Path,
     *,
-    task: str | Path | Task = "placement",
+    task: str | Path | Task = DEFAULT_TASK,
     suite: str | None = None,
     strict: bool = False,
     require_level: str | None = None,

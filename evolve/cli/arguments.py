@@ -5,10 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from evaluator.places import TEMPLATES
+from evaluator.places import DEFAULT_TASK, TEMPLATES
 
-DEFAULT_TASK: Final = "placement"
-"""The task of a program that is named by its file alone."""
 TUNE_EVALUATIONS: Final = 100
 PROOF_SECONDS: Final = 300.0
 _MOST_FRESH: Final = 10_000

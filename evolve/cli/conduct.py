@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import EvaluatorError
+from evaluator.places import DEFAULT_TASK
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
 from evolve.archive.events import FreshState
 from evolve.archive.reader import RunReader
 from evolve.archive.records import CONFIRMING
 from evolve.cli import output
-from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of

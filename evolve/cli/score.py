@@ -8,11 +8,11 @@ from evaluator.evaluation import Evaluation, Outcome
 from evaluator.fresh import draw_suite
 from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.peer import score_results, solve_suite
+from evaluator.places import DEFAULT_TASK
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evaluator.waiting import threads
 from evolve.cli import output
-from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.options import confined, warn_of
 from evolve.core.config import available_cores
 from evolve.core.errors import InputError

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.evaluation import Evaluation
+from evaluator.places import DEFAULT_TASK
 from evaluator.task import Task
 from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.records import CONFIRMING, ProgramRecord
 from evolve.cli import output
-from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import checking_line
 from evolve.cli.options import confined, warn_of

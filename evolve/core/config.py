@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from evaluator.input_files import Location, Section, checked
-from evaluator.places import resolve
+from evaluator.places import DEFAULT_TASK, resolve
 from evolve.core.errors import InputError
 from evolve.core.prices import host_of, price_of
 from evolve.core.program import OFFLINE, TUNER
@@ -219,7 +219,7 @@ class ModelConfig(Section):
 class Config(Section):
     """A run. `null` switches a limit off; at least one of `generations` and `minutes` must be set."""
 
-    task: str = Field(default="placement", description="a built-in task, or the folder of one's own")
+    task: str = Field(default=DEFAULT_TASK, description="a built-in task, or the folder of one's own")
     suite: str | None = Field(default=None, description="the suite to score on (null: the task's default)")
     initial: str | None = Field(default=None, description="file of the initial program (null: the task's)")
     seed: int = Field(default=0, description="drives every random choice")

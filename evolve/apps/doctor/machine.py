@@ -11,6 +11,7 @@ from pathlib import Path
 from evaluator.check import Check, Finding
 from evaluator.errors import EvaluatorError
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.places import DEFAULT_TASK
 from evaluator.sandbox.layers import NONE
 from evaluator.sandbox.probe import probe_candidates, probe_scripts
 from evaluator.sandbox.resources import free_memory_mb, memory_shortage
@@ -80,7 +81,7 @@ def check_runs(runs: Path) -> Check:
 def check_evaluation() -> list[Check]:
     """A real candidate runs and is judged: the built-in task's initial program. Then, what confines it meanwhile."""
     try:
-        task = load_task("placement")
+        task = load_task(DEFAULT_TASK)
         with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
             evaluation = evaluator.evaluate(task.initial.read_text(encoding="utf-8"))
     except EvaluatorError as cause:

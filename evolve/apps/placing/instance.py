@@ -14,8 +14,7 @@ from typing import Any, Final
 from evaluator import Infeasible, InvalidAnswer
 from evaluator.evaluation import Outcome, Summary, Verdict
 from evaluator.task import Instance, Judge, Limits, Suite, Task
-from evaluator.tasks.placement.judge import judge
-from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
+from evaluator.tasks.placement.interface import GPU_MEM_SIZE, judge
 from evolve.apps.placing.cluster import Cluster, shown_gb
 
 NAME: Final = "cluster"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from evaluator import Infeasible, InvalidAnswer
 from evaluator.errors import EvaluatorError, SandboxError
-from evaluator.tasks.placement import exact, packing
+from evaluator.tasks.placement.interface import GPU_MEM_SIZE, counted_bound, fluid_bound, picture, placed, solver_module
 from evolve.apps.placing.cluster import Cluster
 from evolve.apps.placing.instance import Placement, as_answer, as_placement, cost_of, exact_instance
 from evolve.apps.placing.trying import Reached
@@ -98,7 +98,7 @@ def _plan(
         program=name,
         placement=placement,
         pressure=pressure,
-        bound=exact.counted_bound(data, pressure) if len(cluster.models) <= _COUNTED else exact.fluid_bound(data),
+        bound=counted_bound(data, pressure) if len(cluster.models) <= _COUNTED else fluid_bound(data),
         tried=tried,
         moves=None if cluster.current is None else moves(placement, cluster.current),
         current_pressure=standing,
@@ -111,11 +111,11 @@ def solved(cluster: Cluster, *, seconds: float) -> Solved | str:
     if len(cluster.models) > MOST_SOLVED:
         return f"not asked: beyond {MOST_SOLVED} models it finds nothing in a useful time"
     try:
-        packing.solver_module()
+        solver_module()
     except SandboxError:
         return "not installed (pip install 'evolve[bounds]')"
     try:
-        found = exact.placed(exact_instance(cluster), seconds=seconds)
+        found = placed(exact_instance(cluster), seconds=seconds)
     except EvaluatorError as none_found:
         return f"found nothing: {none_found}"
     placement = as_placement(len(cluster.models), found.answer)
@@ -239,8 +239,6 @@ def _standing(cluster: Cluster) -> tuple[Fraction | None, str]:
 
 def svg(plan: PlacementPlan) -> str:
     """A picture of the placement: the memory of every GPU, stacked by model, and its pressure."""
-    from evaluator.tasks.placement.picture import picture
-    from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
 
     data = exact_instance(plan.cluster)
     data["models"] = [[float(size), rate, slo] for size, rate, slo in data["models"]]  # a picture needs no more
