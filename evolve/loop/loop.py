@@ -201,16 +201,16 @@ class Loop:
         else:
             if kind in self._under_way.took:
                 self._under_way.took[kind].append(ended.took_s)
-            if kind is JobKind.ASK:
-                self._answered = True
-                self._release_held(failed=True, before=flow.job_number)
-            elif kind is JobKind.EVALUATE:
+            if kind is JobKind.EVALUATE:
                 self._task_errors = 0
-            go_on = partial(self._advance, flow, partial(flow.steps.send, result))
+            asked, go_on = flow.job_number, partial(self._advance, flow, partial(flow.steps.send, result))
             if kind is JobKind.CONFIRM:
                 self._confirmed = go_on
             else:
                 go_on()
+            if kind is JobKind.ASK:  # its answer is on record by now
+                self._answered = True
+                self._release_held(failed=True, before=asked)
 
     def _without_answer(self, flow: Flow, failed: CallFailed) -> None:
         """No answer can be had. One that the run's end or the budget cut off is asked for again by a later session;

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from evolve.archive.events import Status
+from evolve.archive.records import EndedGeneration
 from evolve.core.completion import CallFailed
 from evolve.loop.executor import Ended, Job, JobKind, ThreadExecutor
 from evolve.progress import Event, Progress, Refused
+from evolve.search.strategies import Sequential
 from tests.loop.by_hand import Watch, begun
 from tests.loop.climbing import configure, count, script
 from tests.loop.virtual import VirtualExecutor
@@ -36,6 +39,26 @@ def test_answers_that_come_together_are_on_record_where_the_first_one_ends_the_l
         left = run.archive.reader.unfinished()
     assert count(tmp_path, "asked") == count(tmp_path, "answered") == PARALLEL
     assert [begun.answer.text for begun in left if begun.answer is not None] == ["no patch"] * (PARALLEL - 1)
+
+
+class WithoutRoom(Sequential):
+    """A search of somebody's own that keeps notes of failures, on a disk that is full."""
+
+    def ended(self, ended: EndedGeneration) -> None:
+        if ended.status is Status.FAILED:
+            raise OSError("the disk is full")
+        super().ended(ended)
+
+
+def test_an_answer_is_on_record_before_those_that_waited_for_it_fail(tmp_path: Path) -> None:
+    models = [script(tmp_path, [{"error": "connection"}, "no patch"])]
+    search = {"strategy": f"{__name__}:{WithoutRoom.__name__}", "elites": 1}
+    file = configure(tmp_path, models=models, generations=2, attempts=1, search=search)
+    with begun(tmp_path / "runs" / "r", file) as run:
+        run.executor = VirtualExecutor(lambda job: 2.0)
+        with pytest.raises(OSError, match="full"):
+            run.go()
+        assert run.archive.reader.attempts(2)[-1].answer is not None
 
 
 def fail() -> None:
