@@ -42,10 +42,11 @@ def refuse(things: Sequence[str]) -> bool:
     return False
 
 
-def stored_config(archive: RunReader) -> Config:
-    """The configuration that a run has. Raises InputError when `run.yaml` was damaged."""
+def stored_config(archive: RunReader, digest: str | None = None) -> Config:
+    """The configuration that a run has, or (by its digest) had in an earlier session. Raises InputError when it was
+    damaged, ArchiveError where it is not kept."""
     path = str(archive.folder / "run.yaml")
-    return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
+    return build_config(parse_mapping(archive.config_text(digest), path, error=InputError), origin=path)
 
 
 def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
@@ -105,15 +106,16 @@ def require_trust(archive: RunReader, config: Config, *, typed_task: bool, agree
     return _remember(archive.run_id, named_things(config))
 
 
-def require_trust_to_repeat(archive: RunReader, sittings: Iterable[Config], *, typed_task: bool, agree: Agree) -> bool:
-    """Let a run be done again only if what that uses of what its record names is the user's, or `agree` says yes; the
-    configurations of its `sittings` are looked at beside the one in force. Its models are not among that: nobody is
-    asked. Whether the run is the user's own. Raises UntrustedArchive."""
+def require_trust_to_repeat(archive: RunReader, configs: Iterable[Config], *, typed_task: bool, agree: Agree) -> bool:
+    """Let a run be done again only if what that uses of what the configurations of its sessions name is the user's, or
+    `agree` says yes. The models are not among that: no model is asked; and the task is where it lies now. Whether the
+    run is the user's own. Raises UntrustedArchive."""
     config, own = stored_config(archive), _is_own(archive)
-    noted = named_things(config)
-    used = (one.model_copy(update={"models": [], "initial": None}) for one in (config, *sittings))
+    noted = named_things(config) if own else []
+    foreign = (one for one in configs if not _is_known(archive.run_id, named_things(one)))
+    used = (one.model_copy(update={"models": [], "initial": None, "task": config.task}) for one in foreign)
     named = dict.fromkeys(thing for one in used for thing in named_things(one, typed_task=typed_task))
-    things = [thing for thing in named if not own or thing not in noted]
+    things = [thing for thing in named if thing not in noted]
     _require_agreement(archive, things, agree, command("rerun", archive.folder, "--trust"))
     return own
 

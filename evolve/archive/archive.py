@@ -366,7 +366,8 @@ class Archive:
         if config_text is None:
             self._record(event)
             return
-        write_config(self.folder, config_text)  # beside the old one, which it replaces once the event names it
+        # Next to the old one, which it replaces once the event names it.
+        write_config(self.folder, config_text, before=self.reader.config_text())
         self._record(replace(event, config=config_digest(config_text)))
         take_config(self.folder)
 

@@ -515,6 +515,8 @@ class AskedEvent(_OfAnAttempt):
     """
     repair: Truth = False
     """`repair_model` was asked."""
+    by_hand: Truth = False
+    """A person asked it, outside of any session (`tune`)."""
     direction: Absent[Annotated[int, _whole(100, 1)]] = None
     """The number of the kind of change that the prompt suggested, so that it differs from others."""
 

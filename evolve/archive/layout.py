@@ -23,13 +23,14 @@ from evolve.core.invocation import command
 
 CONFIG = "run.yaml"
 NEW_CONFIG = "run.yaml.new"
+EARLIER_CONFIGS = "configs"
 GIT = "programs.git"
 JOURNAL = "journal.jsonl"
 PROGRAM = "program.py"  # in a commit, where a run's identity does not say otherwise
 ANSWERS = "answers.json"  # in a commit: what a best program answered, a JSON list
 META = "meta"
 _FILES = (CONFIG, NEW_CONFIG, JOURNAL, *(f"{GIT}/{name}" for name in ("HEAD", "config", "packed-refs")))
-_FOLDERS = (f"{GIT}/objects", f"{GIT}/refs", META)
+_FOLDERS = (f"{GIT}/objects", f"{GIT}/refs", META, EARLIER_CONFIGS)
 """What is used of a run's folder. What else a user keeps in there is never opened."""
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}")
 _STALE_S = 60
@@ -109,12 +110,21 @@ def config_digest(config_text: str) -> str:
     return hashlib.sha256(config_text.encode("utf-8")).hexdigest()
 
 
-def write_config(folder: Path, config_text: str) -> None:
-    """Write a changed configuration beside the one in force. Raises MachineError."""
-    path = folder / NEW_CONFIG
-    with using(path, "written"):
-        path.unlink(missing_ok=True)
-        write_file(path, config_text.encode("utf-8"))
+def write_config(folder: Path, config_text: str, *, before: str) -> None:
+    """Write a changed configuration next to the one in force, and keep that one, whose text is `before`. Raises
+    MachineError."""
+    kept = _earlier_config(folder, config_digest(before))
+    for path, text in ((kept, before), (folder / NEW_CONFIG, config_text)):
+        with using(path, "written"):
+            path.parent.mkdir(exist_ok=True)
+            path.unlink(missing_ok=True)
+            write_file(path, text.encode("utf-8"))
+    with using(kept, "written"):
+        sync_folder(kept.parent)
+
+
+def _earlier_config(folder: Path, digest: str) -> Path:
+    return folder / EARLIER_CONFIGS / f"{digest}.yaml"
 
 
 def take_config(folder: Path) -> None:
@@ -135,14 +145,14 @@ def finish_config(folder: Path, digest: str) -> None:
 
 
 def read_config(folder: Path, digest: str) -> str:
-    """The configuration with that digest, also where a change of it was cut off between event and file.
+    """The configuration with that digest, the one in force or an earlier one, also where a change of it was cut off
+    between event and file.
 
     Raises ArchiveError when there is none: the file was changed by somebody else.
     """
-    for name in (CONFIG, NEW_CONFIG):
-        path = folder / name
-        if name == NEW_CONFIG and not path.exists():
-            break
+    for path in (folder / CONFIG, folder / NEW_CONFIG, _earlier_config(folder, digest)):
+        if path.name != CONFIG and not path.exists():
+            continue
         with using(path, "read"):
             data = read_plain(path, MAX_CONFIG)
         try:
@@ -152,7 +162,8 @@ def read_config(folder: Path, digest: str) -> str:
         if config_digest(text) == digest:
             return text
     raise ArchiveError(
-        f"{folder / CONFIG}: it is not the configuration that the run has; restore the file, or begin a new run "
+        f"{folder / CONFIG}: it is not the configuration that the run has, and {EARLIER_CONFIGS}/ has no file for "
+        f"{digest[:12]}; restore the folder from a copy, or begin a new run "
         f"(it is changed by --set, not by hand: {command('resume', folder, '--set', 'KEY=VALUE')})"
     )
 

@@ -137,10 +137,10 @@ class RunReader(State):
 
     # -- what the run holds -------------------------------------------------------------------------------------
 
-    @property
-    def config_text(self) -> str:
-        """The run's configuration, as it is in force."""
-        return read_config(self.folder, self.config_digest)
+    def config_text(self, digest: str | None = None) -> str:
+        """The run's configuration, as it is in force or (by its digest) as it was in an earlier session. Raises
+        ArchiveError where it is not kept as it was."""
+        return read_config(self.folder, digest or self.config_digest)
 
     def would_be_best(self, generation: int, evaluation: Evaluation) -> bool:
         """Whether a program that is not recorded yet would be the best one."""

@@ -71,12 +71,3 @@ def changes(before: Config, after: Config) -> dict[str, Any]:
     """The keys whose values differ, with the new values; what may hold a path is named without its value."""
     old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
     return {key: None if key in PATHS else new[key] for key in new if new[key] != old[key]}
-
-
-def misplaced(changed: Mapping[str, Any]) -> str | None:
-    """The first key of the `changes` on record of which no resume of ours tells that: one that is unknown or frozen, or
-    may hold a path and has a value; None where there is none."""
-    for key, value in changed.items():
-        if key not in Config.model_fields or (value is not None if key in PATHS else key in FROZEN):
-            return key
-    return None

@@ -1,7 +1,7 @@
 """Jobs, and who does them. A generator yields the job that it waits for; the loop has an executor begin it, and hears
 which job ended next.
 
-In a run, threads do the jobs. A rerun takes from the record which job ends next (`evolve.loop.rerun.recorded`). Tests
+In a run, threads do the jobs. A rerun takes from the record which job ends next (`evolve.loop.rerun.driving`). Tests
 of the loop let virtual time pass.
 """
 

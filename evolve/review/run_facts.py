@@ -132,7 +132,7 @@ def _rank(ordered: Sequence[float], share: float) -> float:
 def config_json(archive: RunReader) -> dict[str, Any]:
     """The configuration in force, which keys differ from the defaults ([key, default, value]), and after how many
     `generations` the run stops (None: never for that). `problem` says why the latter two are not known, if so."""
-    text = archive.config_text
+    text = archive.config_text()
     try:
         config = stored_config(archive)
     except InputError as unreadable:

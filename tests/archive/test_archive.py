@@ -10,7 +10,7 @@ import pytest
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.events import Status
-from evolve.archive.layout import write_config
+from evolve.archive.layout import config_digest, write_config
 from evolve.archive.reader import RunReader
 from evolve.archive.records import Funnel
 from evolve.core.completion import CallEvent, CallPhase, Completion, PatchKey
@@ -22,7 +22,7 @@ from tests.builders import make_question, make_record
 
 def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:
     with Archive.create(folder, config_text="seed: 0  # ü\n", identity=IDENTITY) as archive:
-        assert (archive.reader.config_text, dict(archive.reader.identity)) == ("seed: 0  # ü\n", IDENTITY)
+        assert (archive.reader.config_text(), dict(archive.reader.identity)) == ("seed: 0  # ü\n", IDENTITY)
         assert (
             list(archive.reader.programs),
             archive.reader.best,
@@ -30,7 +30,7 @@ def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:
             archive.reader.finished,
         ) == ([], None, 0, None)
     with RunReader.open(folder) as archive:
-        assert (archive.config_text, dict(archive.identity)) == ("seed: 0  # ü\n", IDENTITY)
+        assert (archive.config_text(), dict(archive.identity)) == ("seed: 0  # ü\n", IDENTITY)
 
 
 def test_all_that_was_written_is_the_same_after_opening(make_run) -> None:
@@ -389,16 +389,28 @@ def test_an_answer_counts_until_a_session_comes_to_its_end(folder: Path) -> None
 def test_a_changed_configuration_is_in_force_from_its_event_on(folder: Path) -> None:
     with Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY) as archive:
         archive.resumed(config_text="seed: 0\npatience: 3\n", changed={"patience": 3})
-        assert archive.reader.config_text == "seed: 0\npatience: 3\n"
+        assert archive.reader.config_text() == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 3\n"
     assert not (folder / "run.yaml.new").exists()
 
 
+def test_earlier_configurations_are_kept(folder: Path) -> None:
+    texts = ["seed: 0\n", "seed: 0\npatience: 3\n", "seed: 0\npatience: 4\n"]
+    with Archive.create(folder, config_text=texts[0], identity=IDENTITY) as archive:
+        for text in texts[1:]:
+            archive.resumed(config_text=text, changed={"patience": 3})
+    with RunReader.open(folder) as archive:
+        assert [archive.config_text(config_digest(text)) for text in texts] == texts
+        (folder / "configs" / f"{config_digest(texts[0])}.yaml").write_text("seed: 1\n")
+        with pytest.raises(ArchiveError, match="restore the folder from a copy"):
+            archive.config_text(config_digest(texts[0]))
+
+
 def test_a_change_that_was_cut_off_before_its_event_did_not_happen(folder: Path) -> None:
     Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
-    write_config(folder, "seed: 0\npatience: 3\n")
+    write_config(folder, "seed: 0\npatience: 3\n", before="seed: 0\n")
     with Archive.open(folder) as archive:
-        assert archive.reader.config_text == "seed: 0\n"
+        assert archive.reader.config_text() == "seed: 0\n"
         archive.resumed(config_text="seed: 0\npatience: 4\n", changed={"patience": 4})
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 4\n"
 
@@ -409,10 +421,10 @@ def test_a_change_that_was_cut_off_after_its_event_is_finished_by_the_next_write
     (folder / "run.yaml").rename(folder / "run.yaml.new")
     (folder / "run.yaml").write_text("seed: 0\n")
     with RunReader.open(folder) as archive:
-        assert archive.config_text == "seed: 0\npatience: 3\n"
+        assert archive.config_text() == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\n", "a reader changes nothing"
     with Archive.open(folder) as archive:
-        assert archive.reader.config_text == "seed: 0\npatience: 3\n"
+        assert archive.reader.config_text() == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 3\n"
     assert not (folder / "run.yaml.new").exists()
 
@@ -421,4 +433,4 @@ def test_a_configuration_that_somebody_changed_is_refused(folder: Path) -> None:
     Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
     (folder / "run.yaml").write_text("seed: 1\n")
     with Archive.open(folder) as archive, pytest.raises(ArchiveError, match=r"resume .* --set KEY=VALUE"):
-        _ = archive.reader.config_text
+        _ = archive.reader.config_text()

@@ -334,4 +334,4 @@ def test_a_configuration_without_end_is_not_read(make_run) -> None:
     with (run / "run.yaml").open("ab") as file:
         file.truncate(2**33)
     with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="larger than 1048576 bytes"):
-        _ = archive.config_text
+        _ = archive.config_text()

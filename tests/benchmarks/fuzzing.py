@@ -329,7 +329,7 @@ def read_archive(run: Path, folder: Path | None) -> str:
             for generation in range(archive.next_generation):
                 archive.attempts(generation)
             archive.fingerprint()
-            build_config(parse_mapping(archive.config_text, "run.yaml"), origin="run.yaml")
+            build_config(parse_mapping(archive.config_text(), "run.yaml"), origin="run.yaml")
     except (EvolveError, TaskError):
         return "refused"
     return "read"

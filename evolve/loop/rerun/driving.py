@@ -2,46 +2,55 @@
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
+from evaluator.evaluation import Evaluation
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
-from evaluator.waiting import threads
+from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
 from evolve.archive.events import (
+    AnsweredEvent,
     AskedEvent,
+    ClosedEvent,
     EvaluatedEvent,
     Event,
     ExcludedEvent,
+    FreshEvent,
+    MetaAnsweredEvent,
+    NotedEvent,
+    RefusedEvent,
     ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
+    StoppedEvent,
+    SummarisedEvent,
+    SummarisingEvent,
     TuningBaselineEvent,
+    document_of,
 )
 from evolve.archive.reader import RunReader
-from evolve.core.config import MOST_AT_ONCE, render_config
+from evolve.archive.records import ProgramRecord, Unfinished
+from evolve.core.completion import CallFailed, Completion, FailureReason, Message, MetaKey, Observer, RequestKey
+from evolve.core.config import MOST_AT_ONCE, Config
 from evolve.core.errors import InputError, PatchError
 from evolve.core.program import normalised_hash
 from evolve.evaluation.beginning import record_initial
-from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
+from evolve.evaluation.evaluators import Confirmation, EvaluatorPair, open_evaluators
 from evolve.evaluation.generalising import try_new_orders
 from evolve.evaluation.recording import question_of, rescore
 from evolve.lang.languages import language_of_task
-from evolve.loop.context import RunServices
+from evolve.loop.admission import Admission, UnderWay
+from evolve.loop.context import RunContext, RunServices
+from evolve.loop.executor import Ended, Job, JobKind, ThreadExecutor, done
 from evolve.loop.loop import Loop
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver
-from evolve.loop.rerun.record import JUDGES, Record
-from evolve.loop.rerun.recorded import RecordedExecutor, Tools
-from evolve.loop.rerun.stand_ins import (
-    RecordedLLM,
-    RecordedProposer,
-    RecordedSummarizer,
-)
+from evolve.loop.rerun.record import JUDGES, Record, RecordedSession
 from evolve.loop.rerun.tape import CheckedJournal, RerunCounts, Tape
 from evolve.loop.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.opening import open_models, task_of_run
@@ -49,9 +58,13 @@ from evolve.progress import Event as ProgressEvent
 from evolve.progress import Progress
 from evolve.propose.tuning.baseline import measure_baseline
 from evolve.propose.tuning.recording import choice_to_tune, judged, record_tuning
+from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
 
+_AFTER_THE_LOOP: Final = (ResumedEvent, StoppedEvent, NotedEvent, FreshEvent, ReorderedEvent, TuningBaselineEvent)
+_ASKING: Final = (JobKind.ASK, JobKind.TUNE)
+"""What ends with an answer. What a search for better numbers found is taken from the record, as a model's answer is."""
 _AHEAD: Final = 2
 """How many programs are evaluated ahead for each evaluator process."""
 _MORE_THREADS: Final = 8
@@ -153,7 +166,7 @@ def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[
     """The new archive, with its first event, and the record at its second. `owned`: it is the user's own, as the run
     is that it is made of; else it bears no id, and is nobody's."""
     run_id = own_run(record.config)[0] if owned else None
-    text = render_config(record.config)
+    text = record.config_text(record.sessions[0].config)
     Archive.create(place, config_text=text, identity=record.created.identity, run_id=run_id).close()
     tape = Tape(record, lenient=task.uses_clock or task.self_judged)
     tape.advance()
@@ -163,9 +176,16 @@ def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[
 
 
 @dataclass(slots=True, kw_only=True)
-class _Rerun(Tools):
+class _Rerun:
     """One pass over a record; the listener of its loops. `heard` is `tell` of `rerun`."""
 
+    record: Record
+    archive: Archive
+    tape: Tape
+    judge: RecordedJudge
+    evaluators: EvaluatorPair  # whose evaluator is that judge
+    threads: Threads
+    session: RecordedSession  # the one that is done again now
     pair: EvaluatorPair
     found: Repeated
     workers: int
@@ -212,11 +232,8 @@ class _Rerun(Tools):
 
     def _run_loop(self) -> None:
         """Let the loop go on as far as the session did."""
-        record, tape, session = self.record, self.tape, self.session
-        tape.as_recorded = not session.questions_known
-        pair = self._here()
-        executor = RecordedExecutor(self)
-        config = record.config_of(session)
+        pair, config = self._here(), self.record.config_of(self.session)
+        executor = RecordedExecutor(self, config)
         # A question may be put while others wait for their answers, in whichever order these come; and the record says
         # how far the session went.
         unlimited = {"parallel": MOST_AT_ONCE, "budget_usd": None, "budget_tokens": None, "budget_calls": None}
@@ -229,22 +246,15 @@ class _Rerun(Tools):
             opened=lambda model: RecordedLLM(model.shown_name, executor.meta_answer),
         )
         search = open_search(models.search_settings(config))
-        if tape.as_recorded:
-            prompts = {key: tape.text(event.prompt) for key, event in record.chronicle.meta_answers.items()}
-            summarizer = RecordedSummarizer(models.writer.summarizer, prompts, record.meta_failures)
-            proposers = {name: RecordedProposer(proposer, tape) for name, proposer in models.proposers.items()}
-            models = replace(models, proposers=proposers, writer=replace(models.writer, summarizer=summarizer))
         services = RunServices(archive=self.archive, config=many, evaluators=pair, models=models, search=search)
         Loop(services, executor, self, executor.admit).run()
 
     def _by_hand(self, event: Event) -> None:
         """What `evolve tune` did. Which program was tuned and what was found stand as recorded, since a person chose
         it; what comes of that is made, judged and compared."""
-        tape, reader = self.tape, self.archive.reader
+        reader = self.archive.reader
         if not isinstance(event, EvaluatedEvent):
-            tape.as_recorded = True
-            tape.tally.tuned += isinstance(event, AskedEvent)
-            tape.take_over()
+            self.tape.take_over()
             return
         number, evaluators = event.generation, self._here()
         (answer,) = (begun.answer for begun in reader.unfinished() if begun.generation == number)
@@ -256,7 +266,7 @@ class _Rerun(Tools):
             program, confirmation = self.threads.result(self.threads.submit(judge))
         except PatchError as refused:
             made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
-            raise Diverged(tape.unexpected(made)) from None
+            raise Diverged(self.tape.unexpected(made)) from None
         question = question_of(number, event.attempt, choice)
         record_tuning(self.archive, evaluators, question, program, confirmation)
 
@@ -281,9 +291,12 @@ class _Rerun(Tools):
 
     def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""
-        self.session = self.record.sessions[self.session.number + 1]
+        before, self.session = self.session, self.record.sessions[self.session.number + 1]
+        changed = None if self.session.config == before.config else self.record.config_text(self.session.config)
         self.tape.judge_is_here = self.judge.is_here(self.session.number)
-        self.archive.resumed(changed=event.changed, identity=event.identity or {}, rescore=event.rescore)
+        self.archive.resumed(
+            config_text=changed, changed=event.changed, identity=event.identity or {}, rescore=event.rescore
+        )
         while isinstance(excluded := self.tape.next, ExcludedEvent):
             self.archive.excluded(excluded.generation)
         if self.archive.reader.programs and self.tape.judge_is_here:
@@ -295,3 +308,169 @@ class _Rerun(Tools):
 
     def tick(self, now: Progress) -> None:
         """See Listener.tick."""
+
+
+class RecordedLLM:
+    """A model of a rerun. Its answers to patches come from the executor; `answer` has those for insights reports."""
+
+    def __init__(self, name: str, answer: Callable[[MetaKey], Completion]) -> None:
+        self.name, self._answer = name, answer
+
+    def estimate_usd(self, tokens_in: int) -> float:
+        """See LLM.estimate_usd. The estimates on record stand: they rest on when earlier answers came."""
+        return 0.0
+
+    def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
+        """See LLM.complete. Nothing is sent, so there is no call to observe."""
+        assert isinstance(key, MetaKey)
+        return self._answer(key)
+
+
+class RecordedExecutor(ThreadExecutor, Admission):
+    """The executor and the admission of one session: jobs end, and anything begins, when the record says so.
+    `next_ended` raises Diverged for an event that nothing leads to."""
+
+    def __init__(self, rerun: "_Rerun", config: Config) -> None:
+        super().__init__(asking=1, evaluating=1)  # a round of insights runs in a thread of its own
+        self._rerun, self._tape, self._session, self._config = rerun, rerun.tape, rerun.session, config
+        self._waiting_for: Event | None = None
+        self._under_way: UnderWay
+
+    def admit(self, run: RunContext, under_way: UnderWay) -> Admission:
+        """The admission of the loop that has these."""
+        self._under_way = under_way
+        return self
+
+    # -- the executor ---------------------------------------------------------------------------------------------
+
+    def begin(self, job: Job) -> None:
+        """See Executor.begin. Most jobs are done when the record says that they end."""
+        if job.kind is JobKind.SUMMARISE:
+            super().begin(job)
+
+    def next_ended(self, timeout_s: float) -> Sequence[Ended]:
+        """See Executor.next_ended: the job that ends next on record."""
+        event, tape = self._tape.next, self._tape
+        match event:
+            case _ if tape.stands(event):
+                tape.take_over()
+                return []
+            case AnsweredEvent() if job := self._job(event.generation, *_ASKING):
+                if job.kind is JobKind.ASK and not self._config.models:
+                    return [self._done(job)]
+                return [Ended(job=job, took_s=0.0, returned=self._rerun.record.completion(event))]
+            case RefusedEvent() if job := self._job(event.generation, *_ASKING):
+                why = CallFailed(cast("FailureReason", event.reason), event.message)
+                return [Ended(job=job, took_s=0.0, raised=why)]
+            case RefusedEvent() if job := self._job(event.generation, JobKind.EVALUATE):
+                return [self._done(job)]
+            case EvaluatedEvent() if job := self._job(event.generation, JobKind.EVALUATE):
+                self._rerun.judge.expect(event.generation)
+                return [self._done(job)]
+            case RescoredEvent() if job := self._job(event.generation, JobKind.CONFIRM):
+                if tape.judge_is_here:
+                    return [self._done(job)]
+                evaluation = Evaluation.from_json(document_of(event)["evaluation"])
+                return [Ended(job=job, took_s=0.0, returned=Confirmation(evaluation=evaluation))]
+            case MetaAnsweredEvent() | SummarisingEvent() | SummarisedEvent() | ClosedEvent() if self._summarises():
+                return self._go_on(event)
+        if self._waiting_for is event:  # the loop had its chance to begin what leads to it
+            raise Diverged(tape.unexpected(None))
+        self._waiting_for = event
+        return []
+
+    def close(self) -> Sequence[Ended | Callable[[], object]]:
+        """See Executor.close. Nothing is left: the record says which answers came."""
+        super().close()
+        return []
+
+    def _job(self, generation: int, *kinds: JobKind) -> Job | None:
+        jobs = (job for job in self._under_way.flows if job.generation == generation and job.kind in kinds)
+        return next(jobs, None)
+
+    def _done(self, job: Job) -> Ended:
+        return self._rerun.threads.result(self._rerun.threads.submit(partial(done, job, self.now)))
+
+    def _go_on(self, event: Event) -> Sequence[Ended]:
+        """Let the round under way write down what comes next on record; or let it end, where that is its end."""
+        while self._tape.next is event:
+            self._rerun.threads.raise_interrupt()
+            if ended := super().next_ended(timeout_s=0.1):
+                return ended
+        return []
+
+    def meta_answer(self, key: MetaKey) -> Completion:
+        """The answer to a question of the round under way, once its time has come; for the thread of the round. Raises
+        CallFailed as the model did then."""
+        answer = self.post(partial(self._meta_answer, key))
+        if answer is None:
+            why = self._rerun.record.meta_failures.get(key, "no answer to it is on record")
+            raise CallFailed("connection", why)
+        return answer
+
+    def _meta_answer(self, key: MetaKey) -> Completion | None:
+        match self._tape.next:
+            case MetaAnsweredEvent() as event if event.key == key:
+                return self._rerun.record.completion(event)
+        return None
+
+    # -- the admission --------------------------------------------------------------------------------------------
+
+    def begins(self, number: int) -> bool:
+        """See Admission.begins."""
+        return self._asks(number) and not self._is_by_hand()
+
+    def takes_up(self, begun: Unfinished) -> bool:
+        """See Admission.takes_up. A question says when its generation goes on, and a refusal when an answer is read; an
+        answer that makes a program is read as soon as there is room, or the record goes on with what was cut off."""
+        event, cut_off = self._tape.next, self._under_way.cut_off
+        if self._is_by_hand():
+            return False
+        if begun.answer is None:
+            return self._asks(begun.generation)
+        comes_next = getattr(event, "generation", None) in [one.generation for one in cut_off]
+        refused = self._rerun.record.refusals.get((begun.generation, begun.attempt))
+        if refused is not None and not comes_next:
+            return event is not None and event.seq == refused
+        return comes_next or len(self._under_way.flows) < self._config.parallel
+
+    def summarises(self) -> bool:
+        """See Admission.summarises."""
+        return isinstance(self._tape.next, SummarisingEvent) and not self._summarises()
+
+    def confirms(self, leading: ProgramRecord) -> bool:
+        """See Admission.confirms."""
+        event = self._tape.next
+        return isinstance(event, RescoredEvent) and event.generation == leading.generation
+
+    def ends(self) -> StopReason | None:
+        """See Admission.ends. Which reason it was decides nothing."""
+        event = self._tape.next
+        over = event is None or isinstance(event, _AFTER_THE_LOOP) or self._is_by_hand() or self._closing()
+        return StopReason.GENERATIONS if over else None
+
+    def closes(self, *, unanswered: bool) -> bool:
+        """See Admission.closes."""
+        return self._closing()
+
+    def stop(self, reason: StopReason) -> None:
+        """See Admission.stop: the record says how far the session went."""
+
+    def _asks(self, generation: int) -> bool:
+        """Whether a generation's question comes next."""
+        event = self._tape.next
+        return isinstance(event, AskedEvent) and event.generation == generation
+
+    def _is_by_hand(self) -> bool:
+        return self._rerun.record.is_by_hand(self._tape.next, self._session)
+
+    def _summarises(self) -> bool:
+        return self._under_way.count(JobKind.SUMMARISE) > 0
+
+    def _closing(self) -> bool:
+        """Whether the report that closes the session is to begin."""
+        event = self._tape.next
+        closing = isinstance(event, ClosedEvent) or (
+            isinstance(event, MetaAnsweredEvent) and event.key.closing is not None
+        )
+        return closing and not self._summarises()

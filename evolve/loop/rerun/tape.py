@@ -51,8 +51,7 @@ class RerunCounts:
 
     events: int = 0
     questions: int = 0
-    questions_as_recorded: int = 0
-    tuned: int = 0  # of these, what a person had asked with `evolve tune`
+    tuned: int = 0  # of these, what a person had asked with `evolve tune`: they stand as recorded
     answers: int = 0
     patches_refused: int = 0
     documents: int = 0
@@ -69,8 +68,6 @@ class Tape:
         """The event on record that comes next; None at its end."""
         self.archive: Archive | None = None
         """The one that is written."""
-        self.as_recorded = False
-        """Whether questions stand as they are on record: the configuration that they came from does not."""
         self.judge_is_here = True
         self.tally = RerunCounts()
         self.advance()
@@ -92,7 +89,7 @@ class Tape:
         match event:
             case AskedEvent():
                 tally.questions += 1
-                tally.questions_as_recorded += self.as_recorded
+                tally.tuned += event.by_hand
             case AnsweredEvent() | MetaAnsweredEvent():
                 tally.answers += 1
             case RefusedEvent():
@@ -157,8 +154,6 @@ class Tape:
             case RescoredEvent(), RescoredEvent():
                 return replace(event, evaluation=self._settled(expected.evaluation, event.evaluation))
             case AskedEvent(), AskedEvent():
-                if self.as_recorded:
-                    return expected
                 estimates = (expected.estimate_usd, expected.estimate_tokens)  # they rest on when earlier answers came
                 return replace(event, estimate_usd=estimates[0], estimate_tokens=estimates[1])
             case HeldOutEvent(), HeldOutEvent():

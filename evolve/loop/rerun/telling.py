@@ -15,6 +15,7 @@ def to_json(found: Repeated) -> dict[str, Any]:
         "parted": None if found.divergence is None else asdict(found.divergence),
         "generations": found.generations,
         **asdict(found.tally),
+        "questions_as_recorded": found.tally.tuned,
         "verdicts": asdict(found.verdicts),
         "sandbox": {"recorded": found.sandbox[0], "found": found.sandbox[1]},
         "kept": None if found.kept is None else str(found.kept),
@@ -26,7 +27,7 @@ def fields(found: Repeated) -> list[tuple[str, str]]:
     verdicts, tally = found.verdicts, found.tally
     scored = verdicts.exact + verdicts.within
     return [
-        ("questions", f"{tally.questions - tally.questions_as_recorded} chosen, rendered and compared"),
+        ("questions", f"{tally.questions - tally.tuned} chosen, rendered and compared"),
         ("answers", f"{tally.answers} from the record; {tally.patches_refused} patches refused as then"),
         ("programs", f"{scored} made again, scored again and compared"),
         ("documents", f"{tally.documents} put together again"),
@@ -37,11 +38,6 @@ def fields(found: Repeated) -> list[tuple[str, str]]:
 def remarks(found: Repeated) -> list[str]:
     """What else a reader must know: what could not be repeated, and was compared in part or not at all."""
     verdicts, tally, lines = found.verdicts, found.tally, []
-    if unknown := tally.questions_as_recorded - tally.tuned:
-        lines.append(
-            f"{_many(unknown, 'question', 'stand')} as recorded, neither chosen nor rendered again: models or "
-            "prompts were changed at a later resume, and what they were before is not on record."
-        )
     if tally.tuned:
         lines.append(
             f"{_many(tally.tuned, 'question', 'of a search over numbers stand')} as recorded: somebody chose whose "

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from evolve.archive.archive import Archive
@@ -84,7 +85,7 @@ def record_tuned(
     answer = tuned.answer(archive.reader.source(parent))
     program, confirmation = judged(archive, evaluators, number, choice, answer)
     is_best = archive.reader.would_be_best(number, confirmation.evaluation)
-    question = question_of(number, 0, choice)
+    question = replace(question_of(number, 0, choice), by_hand=True)
     archive.asked(question, None)
     archive.answered(number, 0, answer)
     record_tuning(archive, evaluators, question, program, confirmation)

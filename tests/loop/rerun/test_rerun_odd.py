@@ -74,17 +74,6 @@ def test_settings_that_were_changed_on_the_way(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_change_of_models_leaves_earlier_questions_as_they_are_on_record_and_says_so(tmp_path: Path) -> None:
-    models = [script(tmp_path, [patch(1 + n / 100) for n in range(1, 9)])]
-    finish(tmp_path, "run", configure(tmp_path, models=models, generations=4), "--name", "r")
-    finish(tmp_path, "resume", "r", "--generations", "8", "--set", "models.scripted.weight=3.0")
-    told = equal(tmp_path)
-    assert (told["questions"], told["questions_as_recorded"]) == (8, 4)
-    said = evolve(tmp_path, "rerun", "r").stdout
-    assert "4 questions stand as recorded, neither chosen nor rendered again" in said
-
-
-@pytest.mark.slow
 def test_a_rescored_run_is_compared_from_its_judge_on(tmp_path: Path) -> None:
     task = tmp_path / "task"
     shutil.copytree(TASK, task)
