@@ -1,8 +1,7 @@
 """What a session of a run works with, and what each of its generations does."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass
 
 from evolve.archive.archive import Archive
 from evolve.core.config import Config
@@ -15,7 +14,7 @@ from evolve.progress import Event
 from evolve.propose.building import recorded_result
 from evolve.propose.requests import Requests
 from evolve.propose.tuning.tuner import tuner_of
-from evolve.seams import Proposer, Search
+from evolve.seams import Search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,42 +28,26 @@ class RunServices:
     search: Search
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext(RunServices):
-    """What every generation of a run works with. `tuner` answers the kind `tune`; `building` maps the programs under
-    way to their generations."""
+class RunContext:
+    """What every generation of a session works with. `tuner` answers the kind `tune`; `building` maps the programs
+    under way to their generations."""
 
-    tuner: Proposer
-    requests: Requests
-    summaries: Summaries
-    calls: Calls
-    tell: Callable[[Event], None]
-    building: dict[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         services: RunServices,
         executor: Executor,
         *,
-        tell: Callable[[Event], None] = lambda event: None,
+        tell: Callable[[Event], None],
         hurried: Callable[[], bool] = lambda: False,
-    ) -> Self:
-        """That of a session whose jobs an executor does."""
+    ) -> None:
         archive, config, models = services.archive, services.config, services.models
-        calls = Calls(archive, executor, config=config, usual=models.usual, hurried=hurried, tell=tell)
-        return cls(
-            archive=archive,
-            config=config,
-            evaluators=services.evaluators,
-            models=models,
-            search=services.search,
-            tuner=tuner_of(config, archive.reader, services.evaluators),
-            requests=Requests(archive.reader, seed=config.seed, elites=config.search.elites),
-            summaries=Summaries(archive, models.writer, config=config, executor=executor, calls=calls),
-            calls=calls,
-            tell=tell,
-        )
+        self.archive, self.config, self.models, self.tell = archive, config, models, tell
+        self.evaluators, self.search = services.evaluators, services.search
+        self.tuner = tuner_of(config, archive.reader, self.evaluators)
+        self.requests = Requests(archive.reader, seed=config.seed, elites=config.search.elites)
+        self.calls = Calls(archive, executor, config=config, usual=models.usual, hurried=hurried, tell=tell)
+        self.summaries = Summaries(archive, models.writer, config=config, executor=executor, calls=self.calls)
+        self.building: dict[str, int] = {}
 
     def known(self, source_hash: str) -> tuple[int, str] | None:
         """The generation that has a program already, recorded or under way, and what came of it."""

@@ -56,7 +56,7 @@ class Loop:
     ) -> None:
         self._archive, self._executor, self._listener = services.archive, executor, listener
         self._under_way = UnderWay()
-        self._run = RunContext.of(services, executor, tell=self.tell, hurried=self._hurried)
+        self._run = RunContext(services, executor, tell=self.tell, hurried=self._hurried)
         self._admission = admit(self._run, self._under_way)
         self._confirmed: Callable[[], None] | None = None  # records what came of a confirmation
         self._to_take = deque[Ended]()  # jobs whose generators have not heard of it yet

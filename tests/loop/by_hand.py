@@ -47,6 +47,7 @@ class Run:
 
     archive: Archive
     search: Search
+    services: RunServices
     context: RunContext
     executor: Executor
     watch: Watch = field(default_factory=Watch)
@@ -54,7 +55,7 @@ class Run:
     def go(self) -> StopReason:
         """Let the loop have it."""
         admit = partial(LiveAdmission, executor=self.executor, interrupt=threading.Event())
-        return Loop(self.context, self.executor, self.watch, admit).run()
+        return Loop(self.services, self.executor, self.watch, admit).run()
 
 
 @contextmanager
@@ -98,5 +99,5 @@ def _opened(archive: Archive, config: Config, evaluator: Open) -> Iterator[Run]:
         search=search,
     )
     executor = ThreadExecutor(asking=config.parallel + 1, evaluating=config.workers)
-    context = RunContext.of(services, executor, tell=lambda event: watch.tell(event, None))  # type: ignore[arg-type]
-    yield Run(archive=archive, search=search, context=context, executor=executor, watch=watch)
+    context = RunContext(services, executor, tell=lambda event: watch.tell(event, None))  # type: ignore[arg-type]
+    yield Run(archive=archive, search=search, services=services, context=context, executor=executor, watch=watch)
