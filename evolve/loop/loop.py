@@ -114,6 +114,7 @@ class Loop:
                 self._listener.tick(self._progress())
             self._to_take.extend(ended or ())
             while self._to_take:
+                self._fail_before(self._to_take[0])  # it stays there, to be kept if that raises
                 self._take(self._to_take.popleft())
                 self._begin_report()
 
@@ -203,14 +204,11 @@ class Loop:
                 self._under_way.took[kind].append(ended.took_s)
             if kind is JobKind.EVALUATE:
                 self._task_errors = 0
-            asked, go_on = flow.job_number, partial(self._advance, flow, partial(flow.steps.send, result))
+            go_on = partial(self._advance, flow, partial(flow.steps.send, result))
             if kind is JobKind.CONFIRM:
                 self._confirmed = go_on
             else:
                 go_on()
-            if kind is JobKind.ASK:  # its answer is on record by now
-                self._answered = True
-                self._release_held(failed=True, before=asked)
 
     def _without_answer(self, flow: Flow, failed: CallFailed) -> None:
         """No answer can be had. One that the run's end or the budget cut off is asked for again by a later session;
@@ -231,6 +229,12 @@ class Loop:
     def _budget_reached(self) -> None:
         if (exhausted := self._run.calls.exhausted) is not None:
             self._admission.stop(exhausted)
+
+    def _fail_before(self, ended: Ended) -> None:
+        """Where an answer has come, the generations have failed that had none when it was asked for."""
+        if ended.job.kind is JobKind.ASK and ended.raised is None:
+            self._answered = True
+            self._release_held(failed=True, before=self._under_way.flows[ended.job].job_number)
 
     def _let_go(self, reason: StopReason) -> None:
         """At the end, generations without an answer have failed if others were answered; else nobody answers."""

@@ -50,7 +50,7 @@ class WithoutRoom(Sequential):
         super().ended(ended)
 
 
-def test_an_answer_is_on_record_before_those_that_waited_for_it_fail(tmp_path: Path) -> None:
+def test_an_answer_is_on_record_where_the_failure_of_one_before_it_ends_the_loop(tmp_path: Path) -> None:
     models = [script(tmp_path, [{"error": "connection"}, "no patch"])]
     search = {"strategy": f"{__name__}:{WithoutRoom.__name__}", "elites": 1}
     file = configure(tmp_path, models=models, generations=2, attempts=1, search=search)
@@ -58,7 +58,12 @@ def test_an_answer_is_on_record_before_those_that_waited_for_it_fail(tmp_path: P
         run.executor = VirtualExecutor(lambda job: 2.0)
         with pytest.raises(OSError, match="full"):
             run.go()
-        assert run.archive.reader.attempts(2)[-1].answer is not None
+        assert [
+            (one.generation, one.status) for one in (*run.archive.reader.attempts(1), *run.archive.reader.attempts(2))
+        ] == [
+            (1, Status.FAILED),
+            (2, Status.ANSWERED),
+        ]
 
 
 def fail() -> None:
