@@ -4,7 +4,6 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Protocol
 
 from evolve.archive.ranking import reached_ceiling
 from evolve.archive.records import ProgramRecord, Unfinished
@@ -68,58 +67,14 @@ class UnderWay:
         """How many jobs wait for an answer."""
         return self.count(JobKind.ASK, JobKind.SUMMARISE)
 
+    @property
+    def summarises(self) -> bool:
+        """Whether an insights report is being written."""
+        return self.count(JobKind.SUMMARISE) > 0
+
     def usual_s(self, kind: JobKind) -> float | None:
         """How long a job of a kind took of late."""
         return median(self.took[kind]) if self.took[kind] else None
-
-
-class Admission(Protocol):
-    """Decides what the loop may begin. Asked by the loop's thread, `hurried` by others too. Where it says nothing else,
-    nothing is held back, and nothing hurries."""
-
-    def confirms(self, leading: ProgramRecord) -> bool:
-        """Whether to confirm the program that leads the candidates for the best now."""
-        ...
-
-    def confirmation_counts(self) -> bool:
-        """Whether what came of a confirmation is to be recorded now."""
-        return True
-
-    def takes_up(self, begun: Unfinished) -> bool:
-        """Whether a generation that an earlier session left goes on now."""
-        ...
-
-    def summarises(self) -> bool:
-        """Whether a round of the meta-summarizer begins now."""
-        ...
-
-    def begins(self, number: int) -> bool:
-        """Whether a new generation begins now."""
-        ...
-
-    def sends(self) -> bool:
-        """Whether a question that is written down is sent, too."""
-        return True
-
-    def awaits_others(self) -> bool:
-        """Whether a generation without an answer is held until another one has its answer."""
-        return False
-
-    def ends(self) -> StopReason | None:
-        """Why the session ends now; None while it goes on."""
-        ...
-
-    def closes(self, *, unanswered: bool) -> bool:
-        """Whether an insights report closes the session, that is to end; `unanswered`: no model has answered in it."""
-        ...
-
-    def stop(self, reason: StopReason) -> None:
-        """The loop has met a reason to end."""
-        ...
-
-    def hurried(self) -> bool:
-        """Whether nothing more may be asked, and only the answers under way are waited for."""
-        return False
 
 
 def most_under_way(*, parallel: int, workers: int, answer_s: float | None, evaluation_s: float | None) -> int:
@@ -136,9 +91,9 @@ def most_under_way(*, parallel: int, workers: int, answer_s: float | None, evalu
     return max(parallel, int(min(parallel + max(parallel, workers), meanwhile)))
 
 
-class LiveAdmission:
-    """The admission of a run that goes on now. A session may end for a person's wish (`interrupt`), which comes first,
-    or one other reason."""
+class Admission:
+    """Decides what the loop may begin, and when it ends. A session may end for a person's wish (`interrupt`), which
+    comes first, or one other reason. Asked by the loop's thread, `hurried` by others too."""
 
     def __init__(self, run: RunContext, under_way: UnderWay, *, executor: Executor, interrupt: threading.Event) -> None:
         self._run, self._reader, self._under_way = run, run.archive.reader, under_way
@@ -149,24 +104,24 @@ class LiveAdmission:
         self._elsewhere = elsewhere(run.config)
 
     def hurried(self) -> bool:
-        """See Admission.hurried."""
+        """Whether nothing more may be asked, and only the answers under way are waited for."""
         return self._interrupt.is_set() or self._stopped in _HURRIED
 
     def stop(self, reason: StopReason) -> None:
-        """See Admission.stop."""
+        """The loop has met a reason to end."""
         self._stopped = self._stopped or reason
 
     def sends(self) -> bool:
-        """See Admission.sends."""
+        """Whether a question that is written down is sent, too."""
         return self._reason() in (None, StopReason.GENERATIONS)
 
     def awaits_others(self) -> bool:
-        """See Admission.awaits_others."""
+        """Whether a generation without an answer is held until another one has its answer."""
         return True
 
     def ends(self) -> StopReason | None:
-        """See Admission.ends. Answers on their way may be paid for and are waited for; evaluations can be done again.
-        The end waits for a confirmation, which says what the best is."""
+        """Why the session ends now; None while it goes on. Answers on their way may be paid for and are waited for;
+        evaluations can be done again. The end waits for a confirmation, which says what the best is."""
         reason = self._stopped = self._reason()
         if reason not in (None, StopReason.GENERATIONS) and self._deadline is None:
             self._deadline = self._now() + (0.0 if reason is StopReason.INTERRUPTED else GRACE_S)
@@ -178,18 +133,19 @@ class LiveAdmission:
         return None if waits else reason
 
     def closes(self, *, unanswered: bool) -> bool:
-        """See Admission.closes. A report that a model writes takes time, and is not asked for where none is left."""
+        """Whether an insights report closes the session, that is to end; `unanswered`: no model has answered in it. A
+        report that a model writes takes time, and is not asked for where none is left."""
         summaries, reason = self._run.summaries, self._reason()
         asked = summaries.writer.llm is not None
         limits = (*AT_LIMIT, StopReason.CEILING, *(() if asked else (StopReason.MINUTES,)))
         return not self._under_way.cut_off and not unanswered and reason in limits and summaries.closing()
 
     def takes_up(self, begun: Unfinished) -> bool:
-        """See Admission.takes_up."""
+        """Whether a generation that an earlier session left goes on now."""
         return self._has_room(outage=False) and not self.hurried()
 
     def summarises(self) -> bool:
-        """See Admission.summarises."""
+        """Whether an insights report begins now."""
         self._look_at_limits()
         if self._under_way.cut_off or self._awaits_its_turn():
             return False
@@ -197,16 +153,16 @@ class LiveAdmission:
         return self._run.summaries.due() and self._reason() in goes_on
 
     def begins(self, number: int) -> bool:
-        """See Admission.begins."""
+        """Whether a new generation begins now."""
         self._look_at_limits()
         return not self._under_way.cut_off and self._reason() is None and self._has_room()
 
     def confirms(self, leading: ProgramRecord) -> bool:
-        """See Admission.confirms."""
+        """Whether to confirm the program that leads the candidates for the best now."""
         return leading == self._to_confirm() and self._reason() not in _UNCONFIRMED
 
     def confirmation_counts(self) -> bool:
-        """See Admission.confirmation_counts."""
+        """Whether the result of a confirmation is to be recorded now."""
         return self._run.config.parallel > 1 or self._awaits_its_turn()
 
     # -- why it ends ----------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
 from evolve.evaluation.generalising import check_on_fresh, try_new_orders
 from evolve.evaluation.recording import rescore as rescore_programs
 from evolve.lang.languages import language_of_task
-from evolve.loop.admission import LiveAdmission, elsewhere
+from evolve.loop.admission import Admission, elsewhere
 from evolve.loop.context import RunServices
 from evolve.loop.executor import ThreadExecutor
 from evolve.loop.loop import Loop
@@ -79,7 +79,7 @@ class Session(RunServices):
         """
         asking = self.config.parallel + elsewhere(self.config) + 1
         executor = ThreadExecutor(asking=asking, evaluating=self.config.workers, cancel=self.evaluators.cancel)
-        loop = Loop(self, executor, listener, partial(LiveAdmission, executor=executor, interrupt=interrupt))
+        loop = Loop(self, executor, listener, partial(Admission, executor=executor, interrupt=interrupt))
         if not self.resumed:
             reader = self.archive.reader
             initial, held_out = reader.programs[0], reader.held_out_scores.get(0)

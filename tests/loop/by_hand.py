@@ -14,7 +14,7 @@ from evolve.archive.archive import Archive
 from evolve.core.config import Config, build_config, render_config
 from evolve.evaluation.beginning import record_initial
 from evolve.evaluation.evaluators import EvaluatorPair
-from evolve.loop.admission import LiveAdmission
+from evolve.loop.admission import Admission
 from evolve.loop.context import RunContext, RunServices
 from evolve.loop.executor import Executor, ThreadExecutor
 from evolve.loop.loop import Loop
@@ -54,7 +54,7 @@ class Run:
 
     def go(self) -> StopReason:
         """Let the loop have it."""
-        admit = partial(LiveAdmission, executor=self.executor, interrupt=threading.Event())
+        admit = partial(Admission, executor=self.executor, interrupt=threading.Event())
         return Loop(self.services, self.executor, self.watch, admit).run()
 
 

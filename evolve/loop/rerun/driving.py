@@ -47,7 +47,7 @@ from evolve.evaluation.recording import question_of, rescore
 from evolve.lang.languages import language_of_task
 from evolve.loop.admission import Admission, UnderWay
 from evolve.loop.context import RunContext, RunServices
-from evolve.loop.executor import Ended, Job, JobKind, ThreadExecutor, done
+from evolve.loop.executor import Ended, Executor, Job, JobKind, ThreadExecutor, done
 from evolve.loop.loop import Loop
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver
 from evolve.loop.rerun.record import JUDGES, Record, RecordedSession
@@ -326,22 +326,20 @@ class RecordedLLM:
         return self._answer(key)
 
 
-class RecordedExecutor(ThreadExecutor, Admission):
-    """The executor and the admission of one session: jobs end, and anything begins, when the record says so.
-    `next_ended` raises Diverged for an event that nothing leads to."""
+class RecordedExecutor(ThreadExecutor):
+    """The executor of one session: jobs end when the record says so. `next_ended` raises Diverged for an event that
+    nothing leads to."""
 
     def __init__(self, rerun: "_Rerun", config: Config) -> None:
         super().__init__(asking=1, evaluating=1)  # a round of insights runs in a thread of its own
-        self._rerun, self._tape, self._session, self._config = rerun, rerun.tape, rerun.session, config
+        self._rerun, self._tape, self._config = rerun, rerun.tape, config
         self._waiting_for: Event | None = None
         self._under_way: UnderWay
 
     def admit(self, run: RunContext, under_way: UnderWay) -> Admission:
         """The admission of the loop that has these."""
         self._under_way = under_way
-        return self
-
-    # -- the executor ---------------------------------------------------------------------------------------------
+        return RecordedAdmission(self._rerun, self._config, run, under_way, self)
 
     def begin(self, job: Job) -> None:
         """See Executor.begin. Most jobs are done when the record says that they end."""
@@ -372,7 +370,9 @@ class RecordedExecutor(ThreadExecutor, Admission):
                     return [self._done(job)]
                 evaluation = Evaluation.from_json(document_of(event)["evaluation"])
                 return [Ended(job=job, took_s=0.0, returned=Confirmation(evaluation=evaluation))]
-            case MetaAnsweredEvent() | SummarisingEvent() | SummarisedEvent() | ClosedEvent() if self._summarises():
+            case MetaAnsweredEvent() | SummarisingEvent() | SummarisedEvent() | ClosedEvent() if (
+                self._under_way.summarises
+            ):
                 return self._go_on(event)
         if self._waiting_for is event:  # the loop had its chance to begin what leads to it
             raise Diverged(tape.unexpected(None))
@@ -414,7 +414,15 @@ class RecordedExecutor(ThreadExecutor, Admission):
                 return self._rerun.record.completion(event)
         return None
 
-    # -- the admission --------------------------------------------------------------------------------------------
+
+class RecordedAdmission(Admission):
+    """The admission of one session: anything begins when the record says so, and nothing is held back."""
+
+    def __init__(
+        self, rerun: "_Rerun", config: Config, run: RunContext, under_way: UnderWay, executor: Executor
+    ) -> None:
+        super().__init__(run, under_way, executor=executor, interrupt=threading.Event())
+        self._record, self._tape, self._session, self._config = rerun.record, rerun.tape, rerun.session, config
 
     def begins(self, number: int) -> bool:
         """See Admission.begins."""
@@ -429,14 +437,14 @@ class RecordedExecutor(ThreadExecutor, Admission):
         if begun.answer is None:
             return self._asks(begun.generation)
         comes_next = getattr(event, "generation", None) in [one.generation for one in cut_off]
-        refused = self._rerun.record.refusals.get((begun.generation, begun.attempt))
+        refused = self._record.refusals.get((begun.generation, begun.attempt))
         if refused is not None and not comes_next:
             return event is not None and event.seq == refused
         return comes_next or len(self._under_way.flows) < self._config.parallel
 
     def summarises(self) -> bool:
         """See Admission.summarises."""
-        return isinstance(self._tape.next, SummarisingEvent) and not self._summarises()
+        return isinstance(self._tape.next, SummarisingEvent) and not self._under_way.summarises
 
     def confirms(self, leading: ProgramRecord) -> bool:
         """See Admission.confirms."""
@@ -456,16 +464,17 @@ class RecordedExecutor(ThreadExecutor, Admission):
     def stop(self, reason: StopReason) -> None:
         """See Admission.stop: the record says how far the session went."""
 
+    def awaits_others(self) -> bool:
+        """See Admission.awaits_others: the record says which generation has failed."""
+        return False
+
     def _asks(self, generation: int) -> bool:
         """Whether a generation's question comes next."""
         event = self._tape.next
         return isinstance(event, AskedEvent) and event.generation == generation
 
     def _is_by_hand(self) -> bool:
-        return self._rerun.record.is_by_hand(self._tape.next, self._session)
-
-    def _summarises(self) -> bool:
-        return self._under_way.count(JobKind.SUMMARISE) > 0
+        return self._record.is_by_hand(self._tape.next, self._session)
 
     def _closing(self) -> bool:
         """Whether the report that closes the session is to begin."""
@@ -473,4 +482,4 @@ class RecordedExecutor(ThreadExecutor, Admission):
         closing = isinstance(event, ClosedEvent) or (
             isinstance(event, MetaAnsweredEvent) and event.key.closing is not None
         )
-        return closing and not self._summarises()
+        return closing and not self._under_way.summarises

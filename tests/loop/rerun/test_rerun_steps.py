@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evaluator.yaml_file import read_mapping
 from evolve.core.config import build_config
-from evolve.loop.admission import LiveAdmission
+from evolve.loop.admission import Admission
 from evolve.loop.executor import Job, JobKind
 from evolve.loop.loop import Loop
 from evolve.loop.rerun.driving import rerun
@@ -25,7 +25,7 @@ def takes(job: Job) -> float:
 
 
 def go(session: Session, executor: VirtualExecutor, interrupt: threading.Event | None = None) -> StopReason:
-    admit = partial(LiveAdmission, executor=executor, interrupt=interrupt or threading.Event())
+    admit = partial(Admission, executor=executor, interrupt=interrupt or threading.Event())
     return Loop(session, executor, Watch(), admit).run()
 
 
