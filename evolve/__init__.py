@@ -1,6 +1,6 @@
-"""Evolve: LLM-driven algorithm discovery with scores you can trust. What is offered here is in `evolve.api`.
+"""Evolve: LLM-driven algorithm discovery with scores you can trust. The public names are described in `evolve.api`.
 
-Nothing is imported here before something is asked for, so that the commands start at once.
+A name is imported when it is first used, so that the commands start at once.
 """
 
 __version__ = "0.1.0"
@@ -81,10 +81,10 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-if not TYPE_CHECKING:  # a type checker is to find what is offered, and nothing else
+if not TYPE_CHECKING:  # a type checker must find the public names, and nothing else
 
     def __getattr__(name):
-        """What is offered is loaded when it is first asked for."""
+        """Load a public name when it is first used."""
         from importlib import import_module
 
         if name not in _HOME:

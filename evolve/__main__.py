@@ -1,8 +1,8 @@
-"""`python -m evolve`, and what the installed command calls.
+"""The entry point of `python -m evolve` and of the installed command.
 
-Python puts the folder in which it is started before everything else (`python -m`), or anywhere (PYTHONPATH=.). A
-file `evaluator.py` there must not take the place of the package, so that nothing of the house is imported before this
-has seen to it; `evolve/__init__.py` therefore imports nothing at all.
+Python searches the current folder first (`python -m`), or anywhere (PYTHONPATH=.). A file `evaluator.py` there must not
+replace the package. So this module reorders the search path before it imports any other, and `evolve/__init__.py`
+imports nothing at all.
 """
 
 import os
@@ -29,8 +29,8 @@ def main() -> int:
 
 
 def _put_own_folder_last() -> None:
-    """Leave the current folder out of the search for modules where `python -m` put it; where PYTHONPATH names it,
-    look there last. A checkout in which evolve itself was found stays where it is."""
+    """Remove the current folder from the search for modules where `python -m` put it; where PYTHONPATH names it, move
+    it to the end. A checkout that this very module was loaded from stays where it is."""
     try:
         here = os.path.realpath(os.getcwd())  # noqa: PTH109 (pathlib is not loaded at start-up)
     except OSError:  # the folder was deleted: nothing can be found in it

@@ -1,4 +1,4 @@
-"""The Python API, which `import evolve` offers: begin a run, go on with one, look at one, score a program.
+"""The Python API of `import evolve`: begin a run, resume one, read one, score a program.
 
     import evolve
 
@@ -8,7 +8,7 @@
     print(run.source(run.best["generation"]))
     evolve.score(run.source(0), suite="tight").combined_score
 
-What a command of the same name does is done here by the same functions. Every error is an `evolve.EvolveError` or an
+The commands of the same names call the same functions. Every error is an `evolve.EvolveError` or an
 `evolve.EvaluatorError`, whose message says what to do.
 """
 
@@ -30,7 +30,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.core.config import Config
 from evolve.core.files import in_words, read_source
 from evolve.core.settings import NOTHING, configured
-from evolve.loop.session import Changes, Session, new_session, resumed_session
+from evolve.loop.session import Changes, new_session, resumed_session
 from evolve.progress import Event, Progress
 from evolve.review.generation_view import BEGUN, ROW, GenerationReader
 from evolve.review.generations import all_generations
@@ -44,7 +44,7 @@ class _AsConfigured:
 
 
 AS_CONFIGURED: Any = _AsConfigured()
-"""The default of a key of the configuration: what `config` says, else the default that is documented."""
+"""The default of a key of the configuration: the value in `config`, else the documented default."""
 
 
 def run(
@@ -78,15 +78,15 @@ def run(
     attempts: int = AS_CONFIGURED,
     search: Mapping[str, Any] = AS_CONFIGURED,
 ) -> "Run":
-    """Begin a run, evolve until a limit is reached, and return the record of it.
+    """Begin a run, evolve until a limit is reached, and return its record.
 
-    `config` is a mapping or a YAML file; the arguments named like its keys override them. `models` may be names alone;
-    without any, the offline proposer searches. The run is kept in `runs/<name>`, by default after task, suite and time.
-    `listener` is told what happens; set `interrupt`, from another thread, to end early. `require_level` and `unsafe`
-    are those of the options `--require-level` and `--unsafe-no-sandbox`, and `fix_initial` that of `--fix-initial`.
-    Whatever ends this call, `resume` goes on.
+    `config` is a mapping or a YAML file; arguments with the names of its keys override it. `models` may be names alone;
+    without any, the offline proposer searches. The run is kept in `runs/<name>`; the default name has task, suite and
+    time. `listener` receives the events of the run; set `interrupt`, from another thread, to end early. The options
+    `--require-level`, `--unsafe-no-sandbox` and `--fix-initial` are `require_level`, `unsafe` and `fix_initial` here.
+    `resume` continues the run, however this call ended.
 
-    Raises InputError, TaskError, ArchiveError for bad input, MachineError and SandboxError for the machine's.
+    Raises InputError, TaskError or ArchiveError for bad input, MachineError or SandboxError for the machine.
 
     >>> run = evolve.run(task="placement", generations=1, parallel=1, name="example")
     >>> run.best["generation"], round(run.best["combined_score"], 3), run.finished
@@ -99,7 +99,7 @@ def run(
     confined = SandboxOptions(require_level=require_level, unsafe=unsafe)
     numbered = name is None
     with new_session(resolved, folder, numbered=numbered, confined=confined, fix_initial=fix_initial) as session:
-        _go_on(session, listener, interrupt)
+        session.run(listener or _Silent(), interrupt or threading.Event())
         folder = session.archive.folder
     return Run(folder)
 
@@ -116,13 +116,13 @@ def resume(
     require_level: str | None = None,
     unsafe: bool = False,
 ) -> "Run":
-    """Go on with a run where it stopped, however it stopped, and return the record of it.
+    """Continue a run where it stopped, however it stopped, and return its record.
 
-    `run` is a run's name or folder, or a `Run`. `settings` are keys of the configuration, dotted, that are another from
-    now on (`{"generations": 200}`; task, suite, initial, seed and search.* are frozen). `rescore`: where a judge has
-    changed, score the elites again under it. `exclude`: programs that are taken out of choice and best for good, while
-    their children stay. `trust`: where somebody else began the run, use the models, keys, code
-    and folders that it names (else UntrustedArchive, which lists them). The other arguments are those of `run`.
+    `run` is a run's name or folder, or a `Run`. `settings` change keys of the configuration, dotted, from now on
+    (`{"generations": 200}`; task, suite, initial, seed and search.* are frozen). `rescore`: score the elites again
+    where a judge has changed. `exclude`: programs that can no longer be parents or the best; their children stay.
+    `trust`: where somebody else began the run, use the models, keys, code and folders that it names (else
+    UntrustedArchive, which lists them). The other arguments are those of `run`.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process.
 
@@ -139,12 +139,12 @@ def resume(
         rescore=agree,
         confined=SandboxOptions(require_level=require_level, unsafe=unsafe),
     ) as session:
-        _go_on(session, listener, interrupt)
+        session.run(listener or _Silent(), interrupt or threading.Event())
     return Run(folder)
 
 
 def open_run(run: str | Path) -> "Run":
-    """The record of a run, by its name under `runs/` or its folder; also of one that is under way.
+    """Open the record of a run by its name under `runs/` or its folder, also while the run is under way.
 
     >>> evolve.open_run("example").best["patch_kind"]
     'diff'
@@ -161,10 +161,10 @@ def score(
     require_level: str | None = None,
     unsafe: bool = False,
 ) -> Evaluation:
-    """The verdict on one program, scored in processes of its own.
+    """Score one program in processes of its own, and return the verdict.
 
-    `source` is a file (a Path, or a text without a line break) or a program's text. `strict` asks the program again
-    in every way that must not matter; the report is in `.strict`. Raises InputError, TaskError, SandboxError.
+    `source` is a file (a Path, or a text without a line break) or a program's text. `strict` re-evaluates it with other
+    names, hash seeds and processes; the report is in `.strict`. Raises InputError, TaskError, SandboxError.
 
     >>> evaluation = evolve.score("x = 1\\n")
     >>> evaluation.correct, evaluation.outcome.value
@@ -180,7 +180,7 @@ def score(
 
 
 class Run:
-    """The record of a run, as it stood when it was opened; `reload` reads what was added since.
+    """The record of a run, as it was when it was opened; `reload` reads what was added since.
 
     >>> with evolve.open_run("example") as run:
     ...     [(row["generation"], row["correct"]) for row in run.programs][:2]
@@ -208,11 +208,11 @@ class Run:
         self.close()
 
     def close(self) -> None:
-        """Close its files; what is in git or in an evaluation cannot be read any more."""
+        """Close its files; sources and evaluations cannot be read any more."""
         self._closing()
 
     def reload(self) -> Self:
-        """Read the run again, with what was added since, and return it."""
+        """Read the run again, with everything added since, and return it."""
         self.close()
         self._program_rows = self._generation_rows = None
         self._archive = RunReader.open(self.folder)
@@ -236,7 +236,7 @@ class Run:
 
     @property
     def fingerprint(self) -> str:
-        """What equal runs have in common."""
+        """A digest that is the same for equal runs."""
         return self._archive.fingerprint()
 
     @property
@@ -246,7 +246,7 @@ class Run:
 
     @property
     def programs(self) -> list[dict[str, Any]]:
-        """A flat row for each program, in the order in which they came (see ROW in `evolve.review.generation_view`)."""
+        """A flat row for each program, in recorded order (see ROW in `evolve.review.generation_view`)."""
         if self._program_rows is None:
             views = GenerationReader(self._archive).views(record.generation for record in self._archive.programs)
             self._program_rows = [view.row(ROW) for view in views]
@@ -254,7 +254,7 @@ class Run:
 
     @property
     def records(self) -> list[ProgramRecord]:
-        """The same programs as the records that a listener is told of."""
+        """The same programs as records, as a listener receives them."""
         return list(self._archive.programs)
 
     @property
@@ -284,7 +284,8 @@ class Run:
         return self._archive.source(self._archive.find(str(program)))
 
     def answers(self, program: int | str) -> list[object] | None:
-        """What a program that became the best answered, per instance, as the judge took it; None where none is kept."""
+        """The answers of a program that became the best, per instance, as the judge took them; None where none are
+        kept."""
         return self._archive.answers(self._archive.find(str(program)))
 
     def evaluation(self, program: int | str) -> Evaluation:
@@ -293,14 +294,10 @@ class Run:
 
 
 class _Silent:
-    """A listener that keeps to itself."""
+    """A listener that does nothing."""
 
     def tell(self, event: Event, progress: Progress) -> None:
         """Something happened."""
 
     def tick(self, progress: Progress) -> None:
         """Nothing happened."""
-
-
-def _go_on(session: Session, listener: Listener | None, interrupt: threading.Event | None) -> None:
-    session.run(listener or _Silent(), interrupt or threading.Event())

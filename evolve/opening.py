@@ -1,5 +1,5 @@
-"""Opens what a configuration names: who proposes and who summarises (the offline proposer where no model is named), and
-the initial program."""
+"""Opens what a configuration names: proposers and the summarizer (offline where no model is named), the task of a run,
+and the initial program."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,6 +17,7 @@ from evolve.core.completion import Adaptation, UsualOutput
 from evolve.core.config import Config, ModelConfig
 from evolve.core.dotted import open_dotted
 from evolve.core.errors import InputError
+from evolve.core.files import read_text
 from evolve.core.invocation import command
 from evolve.core.program import PatchKind, check_program
 from evolve.insights.summarizer import ModelSummarizer, OfflineSummarizer
@@ -34,7 +35,7 @@ from evolve.seams import LLM, Proposer, Summarizer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
-    """Who writes the meta documents, and the model that is asked for them: None where code alone does."""
+    """The summarizer of insights reports, and the model that it asks: None where code alone writes them."""
 
     summarizer: Summarizer
     llm: LLM | None
@@ -42,7 +43,7 @@ class SummaryWriter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """Who writes patches, by name with its share, and who writes the meta documents."""
+    """The proposers by name, the share of each, and the writer of insights reports."""
 
     proposers: Mapping[str, Proposer]
     shares: Mapping[str, float]
@@ -50,16 +51,13 @@ class Models:
     usual: Mapping[str, UsualOutput]  # how long an answer of each model may be, where that is not in a script
 
     def search_settings(self, config: Config) -> SearchSettings:
-        """What a strategy is made of, with these to ask."""
-        return SearchSettings(
-            config=config.search,
-            seed=config.seed,
-            shares=self.shares,
-            kinds={name: proposer.kinds | {PatchKind.TUNE} for name, proposer in self.proposers.items()},  # no model's
-        )
+        """The arguments of a strategy that chooses among these proposers."""
+        # Tuning asks no model, so that each of them can do it.
+        kinds = {name: proposer.kinds | {PatchKind.TUNE} for name, proposer in self.proposers.items()}
+        return SearchSettings(config=config.search, seed=config.seed, shares=self.shares, kinds=kinds)
 
     def recall(self, archive: RunReader) -> None:
-        """Take up how long the answers on record were."""
+        """Learn the length of answers from those on record."""
         for generation in archive.statuses:
             for attempt in archive.attempts(generation):
                 if attempt.answer is not None and attempt.model in self.usual:
@@ -79,8 +77,8 @@ def open_models(
     *,
     opened: Callable[[ModelConfig], LLM] | None = None,
 ) -> Models:
-    """Who proposes and who summarises. Nothing is sent yet; `stopping` will end calls under way, and `adaptations` are
-    on record already. `opened`: what stands in for the client of each model.
+    """Open the proposers and the summarizer. Nothing is sent yet. `stopping` ends calls under way, `adaptations` are
+    those on record, and `opened` replaces `open_llm` where it is given.
 
     Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
     """
@@ -106,9 +104,7 @@ def open_models(
         shares={model.shown_name: model.weight for model in config.models},
         usual=usual,
         writer=SummaryWriter(
-            summarizer=ModelSummarizer(
-                render=prompts.fill, prompt_tokens=config.prompt_tokens, unit=task.objective.unit
-            ),
+            summarizer=ModelSummarizer(prompts.fill, prompt_tokens=config.prompt_tokens, unit=task.objective.unit),
             llm=llms[config.meta_model or next(model.shown_name for model in config.models if model.weight)],
         ),
     )
@@ -124,9 +120,8 @@ def open_llm(
     usual: Mapping[str, UsualOutput] = MappingProxyType({}),
     adaptations: Sequence[Adaptation] = (),
 ) -> LLM:
-    """The client of one configured model; `limiters` are those of all the models of the run and `keys` the variables
-    with the keys of all of them, `usual` learns how long the answers of each are, and `adaptations` are what earlier
-    sessions learnt of endpoints."""
+    """Open the client of one configured model. `limiters` and `keys` (variables with keys) are those of all models of
+    the run, `usual` learns the length of each model's answers, and `adaptations` are those of earlier sessions."""
     if model.client is not None:
         methods = ("estimate_usd", "complete")
         client = open_dotted(model.client, model, key="models.client", methods=methods)
@@ -139,8 +134,10 @@ def open_llm(
         return ScriptedLLM(model.script)
     if model.command is not None:
         return CommandLLM(model, stopping=stopping, keys=keys, seed=seed, usual=usual.get(model.shown_name))
-    known = EndpointKnowledge(adaptations=adaptations, limiter=limiters.of(model), usual=usual.get(model.shown_name))
-    return OpenAILLM(model, seed=seed, stopping=stopping, known=known)
+    knowledge = EndpointKnowledge(
+        adaptations=adaptations, limiter=limiters.of(model), usual=usual.get(model.shown_name)
+    )
+    return OpenAILLM(model, seed=seed, stopping=stopping, known=knowledge)
 
 
 def initial_path(config: Config, task: Task) -> Path:
@@ -149,17 +146,17 @@ def initial_path(config: Config, task: Task) -> Path:
 
 
 def task_of_run(archive: RunReader, name: str, *, verb: str) -> Task:
-    """The task of a run, by its name or where its folder lies now; `verb` is the command that asks.
+    """Load the task of a run, by its name or its present folder; `verb` is the command for the hint of an error.
 
     Raises InputError when it is not there, or is another task.
     """
     try:
         task = load_task(name)
-    except TaskError as lost:
+    except TaskError as missing:
         if Path(name).exists():
             raise
-        where = command(verb, archive.folder, "--task", "FOLDER")
-        raise InputError(f"{lost}. Say where it lies now: {where}") from None
+        hint = command(verb, archive.folder, "--task", "FOLDER")
+        raise InputError(f"{missing}. Name its present folder: {hint}") from None
     require_task_of(archive, task, named=name)
     return task
 
@@ -169,31 +166,23 @@ def require_task_of(archive: RunReader, task: Task, *, named: str) -> None:
     name, digest = archive.identity["task"], archive.identity.get("task_digest")
     if name != task.name and digest != task.digest:
         raise InputError(
-            f"{named}: is the task {task.name!r}, and the run is of {name!r}; if the folder was only renamed, put "
+            f"{named}: this is the task {task.name!r}, and the run is of {name!r}; if only the folder was renamed, put "
             f"`name: {name}` into its task.yaml"
         )
 
 
 def initial_source(config: Config, task: Task) -> str:
-    """The initial program, checked. Raises InputError and ProgramError, which name the file."""
+    """Read and check the initial program. Raises InputError and ProgramError, which name the file."""
     path, language = initial_path(config, task), language_of_task(task)
-    if (found := language_of(path)) not in (language, TEXT):
-        made = command("new", "FOLDER", "--kind", "script")
-        by_script = f"are run by a script (`script` in task.yaml; `{made}` makes one)"
-        how = by_script if task.script is None else "belong to another task"
+    if (actual := language_of(path)) not in (language, TEXT):
+        new_task = command("new", "FOLDER", "--kind", "script")
+        remedy = "choose a task for that language"
+        if task.script is None:
+            remedy = f"a task with a script takes other languages (`script` in task.yaml; `{new_task}` makes one)"
         raise InputError(
-            f"{path}: is {found.name} by its name, and programs of the task {task.name!r} are {language.name}; those "
-            f"in other languages {how}"
+            f"{path}: the file name says {actual.name}, but programs of the task {task.name!r} are {language.name}; "
+            f"{remedy}"
         )
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}: is not a file, so it cannot be read")
-    try:
-        # newline="": the program's own line ends are kept.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            source = file.read()
-    except OSError as cause:
-        raise InputError(f"{path}: the initial program cannot be read ({cause.strerror})") from None
-    except UnicodeDecodeError as cause:
-        raise InputError(f"{path}: the initial program is not UTF-8 text (byte {cause.start})") from None
+    source = read_text(path).removeprefix("\ufeff")
     check_program(source, language=language, entry_point=task.entry_point, name=str(path))
     return source

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on: plain values, for whatever shows them."""
+"""The messages of a run while it goes on: plain values for a listener."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ from evolve.insights.yields import ModelYield
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """A program was scored and recorded. `provisional`: it stands above the best, and is to be confirmed before it is
-    that: `Confirmed` tells what came of it, unless a higher one is confirmed.
+    """A program was scored and recorded. `provisional`: it scores above the best, and becomes the best only once it is
+    confirmed: a `Confirmed` follows, unless a higher one is confirmed first.
 
-    Of the initial program `parent_score` is None, and `held_out` is there when the suite has a held-out twin.
+    The initial program has no `parent_score`, and has `held_out` when there is a held-out suite.
     """
 
     record: ProgramRecord
@@ -27,8 +27,8 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmed:
-    """A program that stood above the best was confirmed, and is the new best (`is_best`); or it was not, and `detail`
-    says why. `held_out` is there for a new best, when the suite has a held-out twin."""
+    """A program that scored above the best was confirmed, and is the new best (`is_best`); or it was not, and `detail`
+    says why. A new best has `held_out` when there is a held-out suite."""
 
     record: ProgramRecord
     detail: str
@@ -38,7 +38,7 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """An answer could not be used. `final` says that its generation ended with that."""
+    """An answer could not be used. `final`: its generation ended with this refusal."""
 
     generation: int
     reason: str
@@ -48,7 +48,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """No answer could be had for a generation."""
+    """A generation got no answer."""
 
     generation: int
     reason: str
@@ -57,7 +57,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapted:
-    """An endpoint refused something of a request: its model is asked otherwise from now on. Told once."""
+    """An endpoint rejected a parameter: later requests to its model are adapted. Sent once for each change."""
 
     changes: tuple[Adaptation, ...]
 
@@ -66,10 +66,10 @@ class Adapted:
 class ServerTrouble:
     """A model's server refuses, fails, or does not answer: reported at once, and again every 30 s while it lasts.
 
-    `reason` is a FailureReason, or `silent`, and `message` what the server said. `failed` counts the calls since its
-    last answer that failed, and `tries` says which try of its request the last one was, of how many. `waiting` counts
-    the requests that wait; the first is sent again in `next_try_s`. A request without an answer for `silent_s` is given
-    up `gives_up_s` after it was sent.
+    `reason` is a FailureReason, or `silent`, and `message` the server's own words. `failed` counts the failed calls
+    since its last answer; `tries` is the number of the last try of a request, and how many it may take. `waiting`
+    counts the requests that wait; the first is sent again in `next_try_s`. A request without an answer for `silent_s`
+    is given up `gives_up_s` after it was sent.
     """
 
     model: str
@@ -85,7 +85,7 @@ class ServerTrouble:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised:
-    """A round of the meta-summarizer ended: with a document, or with problems."""
+    """A round of the summarizer ended: with an insights report, or with problems."""
 
     programs: int
     problems: tuple[str, ...]
@@ -93,8 +93,8 @@ class Summarised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopping:
-    """The run is to end before all that is under way has ended. It waits for this number of `answers` on their way, for
-    `longest_s` seconds at most where the time limits of all their calls are known."""
+    """The run ends early. It waits for this number of `answers` on their way, for at most `longest_s` seconds where the
+    time limits of all their calls are known."""
 
     answers: int
     longest_s: float | None = None
@@ -109,14 +109,14 @@ class Warned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFailed:
-    """The task's own code did something wrong. The generation is left open, with its answer."""
+    """The task's own code failed. The generation is left open, with its answer."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checking:
-    """The session is over, but for a check of the best program: in new orders, or with the initial program on fresh
+    """A check of the best program begins at the end of a session: in new orders, or with the initial program on fresh
     instances. `what` says on how many. At the suite's limits the answers take `longest_s` seconds."""
 
     generation: int
@@ -141,8 +141,8 @@ Event = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """What a generation under way is at (`asking`, `tuning`, `evaluating`), and since when. Its program may be
-    `confirming` after its end; the generation of a meta document (`summarising`) is None."""
+    """The phase of a generation under way (`asking`, `tuning`, `evaluating`), and its length in seconds. Its program
+    may be `confirming` after its end. An insights report (`summarising`) has the generation None."""
 
     generation: int | None
     name: str
@@ -151,9 +151,9 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a run stands at one moment. `finished` counts the generations that have ended.
+    """The state of a run at one moment. `finished` counts the generations that have ended.
 
-    `time_left_s` is an estimate, None while there is nothing to go by."""
+    `time_left_s` is an estimate, None while there is nothing to estimate from."""
 
     finished: int
     generations: int | None

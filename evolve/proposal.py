@@ -1,4 +1,4 @@
-"""What is asked of whoever proposes: the choice of the search, and all that may be looked at in answering."""
+"""The request to a proposer: the choice of the search, and the context that the answer may use."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,13 +11,13 @@ from evolve.core.config import SearchConfig
 from evolve.core.program import PatchKind, Program
 
 LEAST_ARMS = 3
-"""With fewer models there is too little to choose from for learning to pay: they are drawn by weight."""
+"""Fewer models are drawn by weight: learning which one to ask does not pay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFrom:
-    """What a program was made from: `value` is that one's metric, None where it is not correct. `change` says in words
-    how the program differs from it ("5 slots better"), "" unless the two can be compared."""
+    """The program that another was made from. `value` is its metric, None where it is not correct. `change` says in
+    words how the score changed ("5 slots better"), "" unless the two can be compared."""
 
     generation: int
     value: float | None
@@ -26,8 +26,8 @@ class MadeFrom:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredProgram:
-    """A program with its verdict, as a proposer sees it. `instances` says of an inspiration, in code's words, on which
-    instances it is better and worse than the parent; "" where that says nothing."""
+    """A program with its verdict, as a proposer sees it. For an inspiration `instances` lists the instances on which it
+    is better and worse than the parent; "" where the list would say nothing."""
 
     program: Program
     evaluation: Evaluation
@@ -37,8 +37,8 @@ class ScoredProgram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
-    """What a strategy is made of: its part of the configuration, the run's seed, and who may be asked: the `shares` of
-    the models that propose, and the `kinds` of patch that each can write."""
+    """The arguments of a strategy: its part of the configuration, the run's seed, the `shares` of the models that
+    propose, and the `kinds` of patch that each can write."""
 
     config: SearchConfig
     seed: int
@@ -47,17 +47,17 @@ class SearchSettings:
 
     @property
     def by_bandit(self) -> bool:
-        """Whether the models are chosen by what they yielded; where fewer than LEAST_ARMS may be asked they are drawn
-        by weight, whatever `search.models` says."""
+        """Whether a bandit chooses the models: `search.models` says so, and at least LEAST_ARMS of them have a share.
+        Otherwise they are drawn by weight."""
         return self.config.models == "bandit" and sum(share > 0 for share in self.shares.values()) >= LEAST_ARMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What one generation works on, and who is asked: a decision of the search, recorded with the question.
+    """What one generation works on, and which model is asked: a decision of the search, recorded with the question.
 
-    `guided`: it is given what the run has learned; a share is not, so that the two can be compared. `picked`:
-    why of that model, None where it was drawn by weight.
+    `guided`: its prompt contains insights; some prompts have none, so that the two can be compared. `picked`: why this
+    model was chosen, None where it was drawn by weight.
     """
 
     kind: PatchKind
@@ -71,8 +71,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why the last answer of this generation could not be used: the short name of the reason, and words for the
-    model."""
+    """Why an answer could not be used: the short name of the `reason`, and a `message` for the model."""
 
     answer: str
     message: str
@@ -81,9 +80,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
-    """What the run has learned, from its meta document after `document` programs: the scratchpad, as of when it was
-    written and where the run stands now (`standing`), and the one recommendation (number `number` of the document) that
-    this request follows; None where all of them are in the parent already."""
+    """The insights report after `document` programs, as a prompt shows it: its scratchpad, the state of the run now
+    (`standing`), and the one recommendation that this request follows, with its `number` in the report; None where the
+    parent has all of them already."""
 
     document: int
     scratchpad: str
@@ -108,8 +107,8 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InFlight:
-    """A proposal that is being worked on. Of one with an answer: the `patch_name` and the first sentence of the
-    `description` (untrusted); of any: the title of the `recommendation` and the `direction` that it was given."""
+    """A proposal under way. `patch_name` and the first sentence of the `description` (untrusted) are there once it has
+    an answer; `recommendation` is the title of the one it follows, and `direction` the one it was given."""
 
     generation: int
     kind: PatchKind
@@ -122,8 +121,8 @@ class InFlight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What an earlier program of the run changed of which parent (`features`, see `evolve.patch.features`), and whether
-    that `gained`: it is correct and the parent is not, or it is as correct and stands above it."""
+    """The `features` that an earlier program changed in its `parent` (see `evolve.patch.features`), and whether it
+    `gained`: it is correct and the parent is not, or it is as correct and scores higher."""
 
     parent: str
     features: tuple[str, ...]
@@ -132,7 +131,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """Lines of code that the change of generation `removed` took out, and that of `brought_back` put in again."""
+    """Lines of code that generation `removed` deleted, and generation `brought_back` inserted again."""
 
     removed: int
     brought_back: int
@@ -141,10 +140,10 @@ class Returned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One question: improve `parent`. Everything random in answering it is keyed by (seed, generation, attempt).
-    `changes` are those of the latest programs of the run, in recorded order. `tried` and `in_flight` are of the whole
-    run, the nearest to the parent first; `direction` is the number (from 1) of the kind of change that is suggested, so
-    that no two prompts ask for the same."""
+    """One question: improve `parent`. Every random choice in the answer is keyed by (seed, generation, attempt).
+    `changes` are those of the latest programs of the run, in recorded order. `tried` and `in_flight` cover the whole
+    run, nearest to the parent first. `direction` is the number (from 1) of the suggested kind of change; prompts
+    that are otherwise alike get different ones."""
 
     seed: int
     generation: int
@@ -158,17 +157,17 @@ class Request:
     in_flight: tuple[InFlight, ...] = ()
     direction: int | None = None
     changes: tuple[Change, ...] = ()
-    returned: tuple[Returned, ...] = ()  # on the way to the parent
-    block_only: bool = False  # show of the parent only what may change: the whole of it does not fit
+    returned: tuple[Returned, ...] = ()  # in the lineage of the parent
+    block_only: bool = False  # show only the part of the parent that may change: the whole does not fit
 
     @property
     def key(self) -> PatchKey:
-        """That of the call that answers it."""
+        """The key of the model call that answers this request."""
         return PatchKey(self.generation, self.attempt)
 
     def shorter(self) -> Iterator["Request"]:
-        """The request, and then others that need less room in a prompt: without what a crossover must show, and with
-        nothing of the parent but the part that may change."""
+        """This request, then versions that need less room in a prompt: a diff instead of a crossover, then only the
+        part of the parent that may change."""
         yield self
         request = self
         if request.kind is PatchKind.CROSS:

@@ -1,4 +1,4 @@
-"""The plug points of a run, together on one screen. Whatever has these methods can take the place of what ships.
+"""The plug points of a run, together on one screen. Any class with these methods can replace the one that ships.
 
 Values that cross a seam live on this floor or below. Each seam has a conformance test in `tests/seams/`, which every
 implementation that does something runs. A configuration names its own by dotted path:
@@ -33,19 +33,19 @@ class Evaluator(Protocol):
         ...
 
     def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-        """`evaluation`, made of `source` by this evaluator, after asking in every way that must not matter."""
+        """`evaluation`, which this evaluator made of `source`, with the report of the strict re-evaluation."""
         ...
 
     def cancel(self) -> None:
-        """End what is being evaluated, in whichever thread: EvaluationCancelled is raised there."""
+        """End every evaluation under way: EvaluationCancelled is raised in its thread."""
         ...
 
 
 class Search(Protocol):
-    """What a run works on next. No clock and no I/O: a function of its settings and of what it was told, in order."""
+    """What a run works on next. No clock and no I/O: a function of its settings and of the calls to it, in order."""
 
     def choose(self, generation: int) -> Choice:
-        """Parent, inspirations, kind and model of a generation. Changes nothing: asked twice, it says the same."""
+        """Parent, inspirations, kind and model of a generation. Changes nothing: a second call returns the same."""
         ...
 
     def ended(self, ended: EndedGeneration) -> None:
@@ -53,60 +53,60 @@ class Search(Protocol):
         ...
 
     def confirmed(self, record: ProgramRecord) -> None:
-        """A program that stood above the best was evaluated strictly, and this is its record now: it holds, or it is
-        not correct, and withdrawn."""
+        """A program that scored above the best was re-evaluated strictly, and `record` is the result: it is confirmed,
+        or it is not correct and withdrawn."""
         ...
 
 
 class LLM(Protocol):
-    """A model that answers. `name` is recorded as the author of what comes of its answers."""
+    """A model that answers. `name` is recorded as the author of its answers."""
 
     name: str
 
     def estimate_usd(self, tokens_in: int) -> float:
-        """What an answer to so many tokens is likely to cost."""
+        """The likely cost of an answer to a prompt of `tokens_in` tokens."""
         ...
 
     def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
         """The answer to `messages`; called from threads, may take long. Raises CallFailed.
 
-        `key` says which request of the run this is: whatever is random about
-        answering it is keyed by it, and the scripted LLM chooses its answer by it.
+        `key` says which request of the run this is: every random choice in the answer is keyed by it, and the scripted
+        LLM selects its answer by it.
         """
         ...
 
 
 class Proposer(Protocol):
-    """Who writes patches: by default one that sends no text to anybody, and costs nothing. `name` is recorded as the
-    model of every program that comes of them, and `kinds` are the kinds of patch that it can be asked for."""
+    """Writes patches. By default it sends no text to anybody and costs nothing. `name` is recorded as the model of
+    every program made of its patches, and `kinds` are the kinds of patch that it can write."""
 
     name: str
     kinds: frozenset[PatchKind]
 
     def prompt(self, request: Request) -> str | None:
-        """The text that will be sent, recorded before it is; None when no text is sent. Pure."""
+        """The text that will be sent, recorded before it is sent; None when no text is sent. Pure."""
         return None
 
     def estimate_usd(self, prompt: str | None) -> float:
-        """What an answer to `prompt` is likely to cost."""
+        """The likely cost of an answer to `prompt`."""
         return 0.0
 
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
-        """A patch, as text in the patch format; called from threads, may take long. `observe` is told of every call
-        that it costs. Raises CallFailed when no answer can be had."""
+        """A patch, as text in the patch format; called from threads, may take long. `observe` is called for every call
+        to a model. Raises CallFailed when there is no answer."""
         ...
 
 
 class Summarizer(Protocol):
-    """Puts what a run has learnt into a report. Called from a thread, one request at a time."""
+    """Writes the insights report of a run. Called from a thread, one request at a time."""
 
     def summarise(self, request: SummaryRequest) -> Round:
-        """The next report, or why there is none. What the request asks of a model is recorded by its maker."""
+        """The next report, or why there is none. The maker of the request records its calls to a model."""
         ...
 
 
 class Listener(Protocol):
-    """Whoever is told what happens: the terminal, a test, a tracker. Called from the loop's thread only."""
+    """Receives the events of a run: the terminal, a test, a tracker. Called from the loop's thread only."""
 
     def tell(self, event: Event, progress: Progress) -> None:
         """Something happened."""

@@ -1,11 +1,11 @@
-"""What a run's configuration names outside of the package, and whether that may be used.
+"""Trust: what a run's configuration names outside of the package, and whether the run may use it.
 
-An archive may be somebody else's. Whatever would run as the user, be read from the user's disk, or be sent with the
-user's key is used only if the user began the run here, has trusted it, or has typed it.
+An archive may be somebody else's. It can name code that runs as the user, files of the user's disk, and endpoints that
+get the user's key. These are used only if the user began the run here, has trusted it, or has typed their name.
 
 The runs that the user began or trusted on this machine are noted under the user's state folder, each in a file that is
-named after the random id of the run. The file holds a digest of what the run's configuration named each time. An
-archive that was given away and comes back with another endpoint is somebody else's again.
+named after the random id of the run. The file holds a digest of the named things each time. An archive that was given
+away and comes back with another endpoint is not trusted any more.
 """
 
 import hashlib
@@ -28,48 +28,47 @@ from evolve.core.secrecy import variables_in
 from evolve.opening import task_of_run
 
 Agree = Callable[[Sequence[str]], bool]
-"""Asked, with the things that an archive names, whether they may be used."""
-
+"""Decides whether the things that an archive names may be used."""
 
 _TASK_CODE = "a judge.py in it is Python that runs as you; an evaluator script runs in the sandbox"
-"""Said of every folder, without a look into it: what is named is noted, and must not change with what lies there."""
+"""The warning for every task folder. It does not depend on the folder's files, since a digest of it is noted."""
 
 _NOT_YOURS = "this run was not begun by you on this machine (or was changed since), and it names"
 
 
 def refuse(things: Sequence[str]) -> bool:
-    """Nobody is there to be asked."""
+    """Never agree: there is nobody to ask."""
     return False
 
 
 def stored_config(archive: RunReader, digest: str | None = None) -> Config:
-    """The configuration that a run has, or (by its digest) had in an earlier session. Raises InputError when it was
+    """Read the configuration of a run, or (by its digest) that of an earlier session. Raises InputError when it was
     damaged, ArchiveError where it is not kept."""
     path = str(archive.folder / "run.yaml")
     return build_config(parse_mapping(archive.config_text(digest), path, error=InputError), origin=path)
 
 
 def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
-    """What a configuration names that is not built in, each in a line; empty for a run that needs nothing else.
-    `typed_task`: its task was typed by the user just now."""
-    found = []
+    """List what a configuration names that is not built in, a line each. `typed_task`: the user typed its task just
+    now."""
+    things = []
     if config.task not in built_in_tasks() and not typed_task:
-        found.append(f"task folder {_shown(config.task)} ({_TASK_CODE})")
+        things.append(f"task folder {_shown(config.task)} ({_TASK_CODE})")
     if config.initial is not None:
-        found.append(f"initial program {_shown(config.initial)}")
+        things.append(f"initial program {_shown(config.initial)}")
     if config.prompts_dir is not None:
-        found.append(f"prompt templates of {_shown(config.prompts_dir)}")
+        things.append(f"prompt templates of {_shown(config.prompts_dir)}")
     if is_dotted(config.search.strategy):
-        found.append(f"search strategy {_shown(config.search.strategy)} (Python that runs as you)")
-    found += map(_named_by, config.models)
+        things.append(f"search strategy {_shown(config.search.strategy)} (Python that runs as you)")
+    things += map(_describe_model, config.models)
     if any(model.script is None or model.client is not None for model in config.models):
         amounts = (config.budget_usd, "USD"), (config.budget_tokens, "tokens"), (config.budget_calls, "calls")
         budgets = [f"{amount} {unit}" for amount, unit in amounts if amount is not None]
-        found.append(f"a budget of at most {', '.join(budgets)}" if budgets else "no budget")
-    return found
+        things.append(f"a budget of at most {', '.join(budgets)}" if budgets else "no budget")
+    return things
 
 
-def _named_by(model: ModelConfig) -> str:
+def _describe_model(model: ModelConfig) -> str:
     key = f"with the key in ${_shown(model.api_key_env)}" if model.api_key_env else "with no key"
     further = [f"${_shown(name)}" for name in [*variables_in(model.headers), *variables_in(model.query)]]
     key += f" and {', '.join(further)} in its headers or query" if further else ""
@@ -89,27 +88,25 @@ def _named_by(model: ModelConfig) -> str:
 
 
 def own_run(config: Config) -> tuple[str, str | None]:
-    """The id of a run that this user is about to begin, noted before there is anything that a kill could leave without
-    an owner; and why that could not be noted, if so."""
+    """Make the id of a new run and note it as this user's, before there are files that a kill could leave without an
+    owner. Returns the id, and why it could not be noted, if so."""
     run_id = secrets.token_hex(16)
     return run_id, _remember(run_id, named_things(config))
 
 
 def require_trust(archive: RunReader, config: Config, *, typed_task: bool, agree: Agree) -> str | None:
-    """Let a run go on with `config` only if what it names is the user's, or `agree` says yes; noted for the next time.
-    Returns why that could not be noted, if so. Raises UntrustedArchive."""
+    """Let a run go on with `config` only if the run is the user's, or `agree` says yes; noted for the next time.
+    Returns why it could not be noted, if so. Raises UntrustedArchive."""
     if not _is_own(archive):
-        things = named_things(config, typed_task=typed_task)
-        _require_agreement(
-            archive, things, agree, f"{command('resume', archive.folder, '--trust')} (from Python: trust=True)"
-        )
+        remedy = f"{command('resume', archive.folder, '--trust')} (from Python: trust=True)"
+        _require_agreement(archive, named_things(config, typed_task=typed_task), agree, remedy)
     return _remember(archive.run_id, named_things(config))
 
 
 def require_trust_to_repeat(archive: RunReader, configs: Iterable[Config], *, typed_task: bool, agree: Agree) -> bool:
-    """Let a run be done again only if what that uses of what the configurations of its sessions name is the user's, or
-    `agree` says yes. The models are not among that: no model is asked; and the task is where it lies now. Whether the
-    run is the user's own. Raises UntrustedArchive."""
+    """Let a run be rerun only if the things that a rerun uses are the user's, or `agree` says yes. They are named by
+    the `configs` of its sessions; a rerun uses neither models nor the initial file, and the task where it is now.
+    Returns whether the run is the user's own. Raises UntrustedArchive."""
     config, own = stored_config(archive), _is_own(archive)
     noted = named_things(config) if own else []
     foreign = (one for one in configs if not _is_known(archive.run_id, named_things(one)))
@@ -120,21 +117,21 @@ def require_trust_to_repeat(archive: RunReader, configs: Iterable[Config], *, ty
     return own
 
 
-def _require_agreement(archive: RunReader, things: Sequence[str], agree: Agree, trusting: str) -> None:
+def _require_agreement(archive: RunReader, things: Sequence[str], agree: Agree, remedy: str) -> None:
     if things and not agree(things):
         raise UntrustedArchive(
-            f"{archive.folder}: {_NOT_YOURS} what is not built in: {'; '.join(things)}. Nothing of it was used. "
-            f"If you trust all of it: {trusting}"
+            f"{archive.folder}: {_NOT_YOURS} what is not built in: {'; '.join(things)}. None of it was used. "
+            f"If you trust all of it: {remedy}"
         )
 
 
 def _is_own(archive: RunReader) -> bool:
-    """Whether a run was begun or trusted here, with what its configuration names now."""
-    return _is_known(archive.run_id, named_things(stored_config(archive)))
+    """Whether a run was begun or trusted here, with the things that its configuration names now."""
+    return _is_noted(archive.run_id, named_things(stored_config(archive)))
 
 
 def replayed_task(archive: RunReader, *, typed: str | None, trust: bool) -> Task:
-    """The task to score a program of a run with again: built in, typed by the user, or named by a run of the user's.
+    """Load the task that scores a program of a run again: built in, typed by the user, or named by the user's own run.
 
     Raises InputError, and UntrustedArchive before any code of the task has run.
     """
@@ -142,24 +139,23 @@ def replayed_task(archive: RunReader, *, typed: str | None, trust: bool) -> Task
     if typed is None and config.task not in built_in_tasks():
         if not trust and not _is_own(archive):
             raise UntrustedArchive(
-                f"{archive.folder}: {_NOT_YOURS} "
-                f"the task folder {_shown(config.task)} ({_TASK_CODE}). Nothing of it was loaded. Say where "
-                f"you have that task: {command('replay', archive.folder, '--task', 'FOLDER')}"
+                f"{archive.folder}: {_NOT_YOURS} the task folder {_shown(config.task)} ({_TASK_CODE}). It was not "
+                f"loaded. Name your own copy of the task: {command('replay', archive.folder, '--task', 'FOLDER')}"
             )
         return task_of_run(archive, config.task, verb="replay")
     task = task_of_run(archive, typed or config.task, verb="replay")
     recorded = archive.identity.get("task_digest", task.digest)
     if typed is not None and recorded != task.digest:
         raise InputError(
-            f"{Path(typed)}: that is not the task as it scored this run: its judge, adapter or entry point differ "
-            f"(digest {task.digest[:16]}, recorded {recorded[:16]}); give the folder as it was then, or go on under "
-            f"this one: {command('resume', archive.folder, '--task', typed, '--rescore')}"
+            f"{Path(typed)}: this task has changed since it scored this run: its judge, adapter or entry point differ "
+            f"(digest {task.digest[:16]}, recorded {recorded[:16]}). Name the folder as it was then, or go on with the "
+            f"changed task: {command('resume', archive.folder, '--task', typed, '--rescore')}"
         )
     return task
 
 
 def nameable_task(archive: RunReader) -> str:
-    """The task's folder for a command that can be pasted: that of the user's own runs, or a word to be replaced."""
+    """The task's folder for a printed command: the real one for the user's own runs, else a word to be replaced."""
     return stored_config(archive).task if _is_own(archive) else "FOLDER"
 
 
@@ -167,8 +163,8 @@ def _shown(text: object) -> str:
     return one_line(str(text), 1024 * 1024)  # whole: the end of a long address decides, too
 
 
-def _is_known(run_id: str | None, things: Sequence[str]) -> bool:
-    """Whether a run that names these `things` outside of the package was begun or trusted here."""
+def _is_noted(run_id: str | None, things: Sequence[str]) -> bool:
+    """Whether a run that names these `things` is noted as begun or trusted here."""
     if run_id is None:
         return False
     try:
@@ -180,9 +176,9 @@ def _is_known(run_id: str | None, things: Sequence[str]) -> bool:
 
 
 def _remember(run_id: str | None, things: Sequence[str]) -> str | None:
-    """Note that a run that names these `things` is this user's. Returns, in one sentence, why that cannot be noted; no
-    run ends for it."""
-    if run_id is None or _is_known(run_id, things):
+    """Note that a run that names these `things` is this user's. Returns a sentence where it cannot be noted, which is
+    no reason to end a run."""
+    if run_id is None or _is_noted(run_id, things):
         return None
     try:
         folder = _state_folder()
@@ -196,16 +192,16 @@ def _remember(run_id: str | None, things: Sequence[str]) -> str | None:
     except (OSError, RuntimeError) as cause:
         why = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
         return (
-            f"that this run is yours could not be noted ({why}); `resume` will ask before it uses what the run names. "
+            f"this run could not be noted as yours ({why}); `resume` will ask before it uses what the run names. "
             "Set XDG_STATE_HOME to a folder that can be written"
         )
     return None
 
 
 def _state_folder() -> Path:
-    """Where it is noted. Raises RuntimeError when the user has no home."""
-    named = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "evolve" / "runs"
+    """The folder of the notes. Raises RuntimeError when the user has no home."""
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (state if state.is_absolute() else Path.home() / ".local" / "state") / "evolve" / "runs"
 
 
 def _digest(things: Sequence[str]) -> str:

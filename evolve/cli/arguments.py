@@ -14,12 +14,12 @@ _MOST_SECONDS: Final = 3600.0
 _PROGRAM: Final = "a generation, `best`, or the beginning of a commit id"
 _RUN: Final = "a run's folder or name"
 _TEXTS: Final = {
-    "code": "its source, exactly, when the output is no terminal",
+    "code": "its source; byte for byte when the output is no terminal",
     "patch": "the patch that made it",
-    "prompt": "what the model was sent",
-    "answer": "what the model answered",
-    "reasoning": "what the model thought before it answered, where its server tells",
-    "feedback": "what the evaluator tells the next proposal",
+    "prompt": "the prompt that the model got",
+    "answer": "the model's answer",
+    "reasoning": "the model's reasoning, where its server returns it",
+    "feedback": "the evaluator's feedback for the next proposal",
 }
 _SHOW_USAGE: Final = """%(prog)s [-h] [--json] RUN PROGRAM
                    [--code | --patch | --prompt | --answer | --reasoning |
@@ -32,51 +32,36 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", help="a built-in task, or a folder with task.yaml")
     parser.add_argument("--suite", help="the suite to score on")
     _models(parser, "a model of the configuration, one at OpenAI, or scripted:FILE; may be repeated (none: offline)")
-    parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals (default 100)")
-    parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before more than this is spent")
-    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
-    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
-    parser.add_argument(
-        "--minutes", type=float, metavar="M", help="stop after M minutes, unless the generations are done before"
-    )
-    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
+    _limits(parser)
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
     _of_a_session(parser, "any key of the configuration, dotted (search.elites=20)")
-    parser.add_argument("--yes", action="store_true", help="do not ask whether the run may cost what it may")
+    parser.add_argument("--yes", action="store_true", help="start without asking whether the estimated cost is fine")
     parser.add_argument(
-        "--fix-initial", action="store_true", help="start although the initial program gives no valid answer"
+        "--fix-initial", action="store_true", help="start even though the initial program gives no valid answer"
     )
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
 
 def _resume(parser: argparse.ArgumentParser) -> None:
     _of_a_run(parser)
-    parser.add_argument("--generations", type=int, metavar="N", help="a new limit, counted from the run's beginning")
-    parser.add_argument("--minutes", type=float, metavar="M", help="stop this session after M minutes")
-    parser.add_argument("--budget-usd", type=float, metavar="X", help="a new budget, for the whole run")
-    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
-    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
-    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
+    _limits(parser)
     parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
-    parser.add_argument("--yes", action="store_true", help="answer yes to every question but that of --trust")
-    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    parser.add_argument("--yes", action="store_true", help="answer yes to every question except that of --trust")
+    _of_a_foreign_task(parser, "use the models, keys, code and folders that somebody else's run names")
     parser.add_argument(
-        "--rescore", action="store_true", help="where a judge has changed: score the elites again under it, and go on"
+        "--rescore", action="store_true", help="if the judge has changed: score the elites again under it, and go on"
     )
     parser.add_argument(
         "--exclude",
         action="append",
         default=[],
         metavar="PROGRAM",
-        help="take a program out of choice and best for good; its children stay (may be given several times)",
-    )
-    parser.add_argument(
-        "--trust", action="store_true", help="use the models, keys, code and folders that somebody else's run names"
+        help="a program that can no longer be a parent or the best; its children stay; may be repeated",
     )
     parser.add_argument(
         "--repair",
         action="store_true",
-        help="where the journal is damaged: cut it off before the first damaged line, keep the rest aside, and go on",
+        help="if the journal is damaged: cut it off before the first damaged line, save the rest, and go on",
     )
     _of_a_session(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
 
@@ -85,40 +70,37 @@ def _score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="the file of a program")
     parser.add_argument("--task", metavar="T", help=f"a built-in task, or a task's folder (default: {DEFAULT_TASK})")
     parser.add_argument("--suite", metavar="S", help="the suite to score on, or `all` (default: the task's own)")
-    parser.add_argument(
-        "--baseline", choices=["exact"], help="beside the programs: what an exact solver reaches in 1 s and 10 s"
-    )
+    parser.add_argument("--baseline", choices=["exact"], help="also score what an exact solver reaches in 1 s and 10 s")
     _sandbox(parser)
     parser.add_argument(
-        "--strict", action="store_true", help="ask each program again in every way that must not matter, and compare"
+        "--strict",
+        action="store_true",
+        help="evaluate again with other names, hash seeds, processes; results must match",
     )
     parser.add_argument(
         "--fresh",
         type=_fresh_instances,
         metavar="N",
-        help="on N new instances of the suite's recipe, beside the baselines",
+        help="score on N new instances of the suite's recipe, together with the baselines",
     )
-    parser.add_argument("--seed", metavar="SECRET", help="with --fresh: what they are drawn from (default: chance)")
+    parser.add_argument("--seed", metavar="SECRET", help="with --fresh: the seed of the instances (default: random)")
     parser.add_argument(
         "--answers",
         metavar="FILE",
         type=Path,
-        help="judge answers that the command `export` wrote, running no program, and compare with the record",
+        help="judge the answers in a file of the command `export`, running no program, and compare with the record",
     )
     _json(parser, "a JSON list on stdout, one object per program")
 
 
 def _patch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "program", metavar="PROGRAM_FILE", type=Path, help="the program to patch; its suffix tells the language"
+        "program", metavar="PROGRAM_FILE", type=Path, help="the program to patch; its suffix says the language"
     )
     parser.add_argument(
         "patch", metavar="PATCH_FILE", type=Path, help="a model's answer: SEARCH/REPLACE blocks or code"
     )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", type=Path, help="write the new source to this file, not to stdout"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
+    _output(parser, "write the new source to this file, not to stdout")
 
 
 def _tune(parser: argparse.ArgumentParser) -> None:
@@ -129,29 +111,28 @@ def _tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--evaluations", type=positive, default=TUNE_EVALUATIONS, metavar="N", help="how many at most (default 100)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="drives what is tried (default 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="drives every random choice (default 0)")
     parser.add_argument("--workers", type=positive, metavar="W", help="evaluator processes (default: the cores)")
     parser.add_argument(
         "--task",
         metavar="T",
-        help=f"of a FILE: its task (default {DEFAULT_TASK}); of a RUN: where its folder lies now",
+        help=f"of a FILE: its task (default {DEFAULT_TASK}); of a RUN: the present folder of its task",
     )
     parser.add_argument("--suite", metavar="S", help="of a FILE: the suite to score on (default: the task's)")
     parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the better program to FILE")
-    parser.add_argument("--force", action="store_true", help="overwrite the FILE of -o if it exists")
+    _output(parser, "write the better program to FILE")
     _sandbox(parser)
     _json(parser)
 
 
 def _list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run_name", nargs="?", metavar="RUN", help="a run's name or folder, or a folder of runs; without it: the runs"
+        "run_name", nargs="?", metavar="RUN", help="a run's name or folder, or a folder of runs (default: the runs)"
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="every generation, with a program or without")
-    which.add_argument("--failed", action="store_true", help="those that gave no correct program, and why")
-    which.add_argument("--best", action="store_true", help="each program that was the best when it came, in order")
+    which.add_argument("--all", action="store_true", help="every generation, with or without a program")
+    which.add_argument("--failed", action="store_true", help="the generations without a correct program, and why")
+    which.add_argument("--best", action="store_true", help="the successive best programs")
     parser.add_argument("--sort", metavar="K", help="score (default), generation, gap, or a metric, best first")
     parser.add_argument("--top", type=positive, metavar="N", help="the first N lines")
     _json(parser)
@@ -163,9 +144,9 @@ def _show(parser: argparse.ArgumentParser) -> None:
     texts = parser.add_mutually_exclusive_group()
     for name, meaning in _TEXTS.items():
         texts.add_argument(f"--{name}", dest="text", action="store_const", const=name, help=meaning)
-    texts.add_argument("--instances", action="store_true", help="instance by instance, beside its parent and the best")
-    parser.add_argument("--task", metavar="T", help="with --instances: the task's folder, for the bounds of one's own")
-    _json(parser, "the record as JSON on stdout, with the text asked for")
+    texts.add_argument("--instances", action="store_true", help="each instance, next to its parent and the best")
+    parser.add_argument("--task", metavar="T", help="with --instances: the folder of your own task, to show its bounds")
+    _json(parser, "the record as JSON on stdout, with the requested text")
 
 
 def _diff(parser: argparse.ArgumentParser) -> None:
@@ -180,23 +161,26 @@ def _lineage(parser: argparse.ArgumentParser) -> None:
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs by name or folder, two at least")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs by name or folder, at least two")
     _json(parser)
 
 
 def _experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.yaml", help="base, configurations, seeds, budget")
     parser.add_argument(
-        "--at-once", type=positive, metavar="N", help="runs at the same time (default: the cores over a run's workers)"
+        "--at-once",
+        type=positive,
+        metavar="N",
+        help="runs at the same time (default: cores / a run's workers)",
     )
-    parser.add_argument("--table", action="store_true", help="run nothing: show what there is so far")
+    parser.add_argument("--table", action="store_true", help="run nothing: show the results so far")
     _json(parser, "as JSON on stdout, at the end")
     _sandbox(parser)
 
 
 def _note(parser: argparse.ArgumentParser) -> None:
     _of_a_program(parser)
-    parser.add_argument("text", metavar="TEXT", help="what to write")
+    parser.add_argument("text", metavar="TEXT", help="the note")
 
 
 def _insights(parser: argparse.ArgumentParser) -> None:
@@ -205,35 +189,27 @@ def _insights(parser: argparse.ArgumentParser) -> None:
         "--at", type=int, metavar="N", help="the report in force when there were N programs (default: now)"
     )
     parser.add_argument("--all", action="store_true", help="the whole report, with each program's summary")
-    _json(parser, "its parts, and which prompts they went into, as JSON")
+    _json(parser, "its parts as JSON, with the prompts that used them")
 
 
 def _export(parser: argparse.ArgumentParser) -> None:
     _of_a_run(parser)
     parser.add_argument("program", nargs="?", metavar="PROGRAM", help=_PROGRAM)
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="the file to write the program to")
+    _output(parser, "the file to write the program to")
     parser.add_argument(
         "--answers",
         metavar="FILE",
         type=Path,
-        help="write what a best program answered, which the command `score` judges again",
+        help="write the answers of a best program, which the command `score` can judge again",
     )
     parser.add_argument(
-        "--csv", action="store_true", help="every generation as a row, to FILE or stdout, for a spreadsheet"
+        "--csv", action="store_true", help="write a row for every generation, to FILE or stdout, for a spreadsheet"
     )
-    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run's name or folder")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help="the file to write (default: RUN.html in this folder, report.html for several runs)",
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+    _output(parser, "the file to write (default: RUN.html in this folder, report.html for several runs)")
 
 
 def _view(parser: argparse.ArgumentParser) -> None:
@@ -242,7 +218,7 @@ def _view(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=_port, metavar="P", help="the port to listen at (default: 8321, or a free one)")
     parser.add_argument("--no-open", action="store_true", help="open no browser")
-    # What `run --view` gives: a socket that listens already. Its stdin has the key; the server ends with it.
+    # For `run --view`: a socket that listens already. The key comes on stdin, and the server ends when stdin closes.
     parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
 
 
@@ -255,20 +231,16 @@ def _replay(parser: argparse.ArgumentParser) -> None:
         metavar="PROGRAM",
         help="a generation, `best` (default), or the beginning of a commit id",
     )
-    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
-    parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
+    _of_a_foreign_task(parser)
     _sandbox(parser)
     _json(parser)
 
 
 def _rerun(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder; it is only read")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the archive that is made (default: it goes)")
+    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder; it is not changed")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the new archive in FOLDER (default: delete it)")
     parser.add_argument("--workers", type=positive, metavar="N", help="evaluator processes (default: the run's)")
-    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
-    parser.add_argument(
-        "--trust", action="store_true", help="use the code, templates and folders that somebody else's run names"
-    )
+    _of_a_foreign_task(parser, "use the code, templates and folders that somebody else's run names")
     _sandbox(parser)
     _json(parser)
 
@@ -280,12 +252,12 @@ def _place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--program",
         metavar="P",
-        help="this program alone: a file, or RUN:PROGRAM (default: those that ship, fastest first)",
+        help="use only this program: a file, or RUN:PROGRAM (default: the shipped ones, fastest first)",
     )
     parser.add_argument(
-        "--seconds", type=_seconds, default=10.0, metavar="S", help="wall time for the programs together (default: 10)"
+        "--seconds", type=_seconds, default=10.0, metavar="S", help="wall time for all programs together (default: 10)"
     )
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="a picture of the placement, too")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="also write a picture of the placement")
     parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
     _sandbox(parser)
     _json(parser)
@@ -308,23 +280,23 @@ def _new(parser: argparse.ArgumentParser) -> None:
         "--kind",
         choices=kinds,
         default="answer",
-        help="what the task is like: answer, where a program answers each instance at once; interactive, where it is "
-        "asked item by item; script, where a script of yours runs and scores programs (default: %(default)s)",
+        help="the kind of task: answer (a program answers each instance at once), interactive (a program is asked item "
+        "by item), script (a script of yours runs and scores programs); default: %(default)s",
     )
     what.add_argument(
         "--from-openevolve",
         metavar="DIR",
         type=Path,
-        help="make it of a task of OpenEvolve: initial_program.*, evaluator.py, config.yaml",
+        help="convert a task of OpenEvolve: initial_program.*, evaluator.py, config.yaml",
     )
     what.add_argument(
         "--from-shinka",
         metavar="DIR",
         type=Path,
-        help="make it of a task of ShinkaEvolve: initial.*, evaluate.py, and its YAML file or run_evo.py",
+        help="convert a task of ShinkaEvolve: initial.*, evaluate.py, and its YAML file or run_evo.py",
     )
     parser.add_argument(
-        "--config", metavar="FILE", type=Path, help="of DIR: the configuration to take over, where there are several"
+        "--config", metavar="FILE", type=Path, help="the configuration in DIR to convert, where there are several"
     )
 
 
@@ -334,25 +306,27 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="CONFIG.yaml",
-        help="also put the first question of a run to each model of a configuration, which costs what an answer costs",
+        help="also ask each model of a configuration the first question of a run, at the cost of one answer",
     )
-    _models(parser, "with --endpoint: this model only; may be repeated")
+    _models(parser, "with --endpoint: only this model; may be repeated")
     parser.add_argument(
-        "--task", metavar="T", help="look at a task instead (its folder): is it sound, is anything missing?"
+        "--task", metavar="T", help="check a task instead (its folder): is it sound, is anything missing?"
     )
     _json(parser)
 
 
 def _models(parser: argparse.ArgumentParser, meaning: str) -> None:
-    """Which models, and where they are."""
+    """Which models, and their server."""
     parser.add_argument("--model", action="append", default=[], dest="models", metavar="M", help=meaning)
     parser.add_argument(
         "--base-url",
         metavar="URL",
-        help="where the models of --model are: any OpenAI-compatible server (http://localhost:8000/v1)",
+        help="the server of the models of --model: any OpenAI-compatible one (http://localhost:8000/v1)",
     )
     parser.add_argument(
-        "--api-key-env", metavar="VARIABLE", help="the variable with its key (with --base-url alone no key is sent)"
+        "--api-key-env",
+        metavar="VARIABLE",
+        help="the environment variable of its key (--base-url alone sends no key)",
     )
 
 
@@ -364,13 +338,25 @@ def _of_a_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=_RUN)
 
 
+def _of_a_foreign_task(
+    parser: argparse.ArgumentParser, trust: str = "load the task folder that somebody else's run names"
+) -> None:
+    parser.add_argument("--task", metavar="FOLDER", help="the present folder of the run's own task")
+    parser.add_argument("--trust", action="store_true", help=trust)
+
+
 def _of_a_program(parser: argparse.ArgumentParser) -> None:
     _of_a_run(parser)
     parser.add_argument("program", metavar="PROGRAM", help=_PROGRAM)
 
 
+def _output(parser: argparse.ArgumentParser, meaning: str) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=meaning)
+    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+
+
 def _sandbox(parser: argparse.ArgumentParser) -> None:
-    """How well programs must be confined. That they need not be is for the command line alone, never a file."""
+    """How well programs must be confined. Only the command line can lift the sandbox, never a file."""
     parser.add_argument(
         "--require-level",
         choices=("standard", "strong"),
@@ -380,8 +366,18 @@ def _sandbox(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unsafe-no-sandbox",
         action="store_true",
-        help="run programs even where this machine cannot confine them: for programs that you trust",
+        help="run programs even if this machine cannot confine them: only for programs that you trust",
     )
+
+
+def _limits(parser: argparse.ArgumentParser) -> None:
+    """The limits of a run; `resume` changes them."""
+    parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals in all (a new run: 100)")
+    parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes of this session")
+    parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before the run has cost more than X")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
+    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
+    parser.add_argument("--parallel", type=int, metavar="K", help="proposals at a time; 1 makes a run repeatable")
 
 
 def _of_a_session(parser: argparse.ArgumentParser, settings: str) -> None:
@@ -433,22 +429,22 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "score": ("score any program", _score),
     "patch": ("apply a model's answer to a program", _patch),
     "tune": ("search the numbers of a program for better ones", _tune),
-    "list": ("runs, or the programs of one", _list),
+    "list": ("the runs, or the programs of a run", _list),
     "show": ("one program of a run", _show),
     "diff": ("what changed between two programs", _diff),
-    "lineage": ("how a program came to be, step by step", _lineage),
+    "lineage": ("the lineage of a program, step by step", _lineage),
     "compare": ("runs side by side: medians, intervals, a test", _compare),
-    "experiment": ("configurations x seeds at equal budgets", _experiment),
-    "note": ("write something beside a program of a run", _note),
+    "experiment": ("several configurations and seeds at equal budgets", _experiment),
+    "note": ("add a note to a program of a run", _note),
     "insights": ("the insights report of a run", _insights),
     "export": ("write a program, its answers, or a table to a file", _export),
     "report": ("runs as one HTML file, to look at and to send", _report),
     "view": ("runs as live pages in a browser", _view),
     "replay": ("score a program again and compare with the record", _replay),
-    "rerun": ("a whole run again from its record, and compare", _rerun),
-    "place": ("models on a real cluster, by discovered programs", _place),
+    "rerun": ("repeat a whole run from its record, and compare", _rerun),
+    "place": ("place models on a real cluster, by discovered programs", _place),
     "bounds": ("the proven bounds of a suite; prove them again", _bounds),
-    "new": ("a small task of your own, which runs at once", _new),
-    "doctor": ("what works on this machine, tested; is a task sound?", _doctor),
+    "new": ("make a small task of your own that runs at once", _new),
+    "doctor": ("test what works on this machine; is a task sound?", _doctor),
 }
-"""What each command is for, and what declares its arguments."""
+"""The summary of each command, and the function that declares its arguments."""

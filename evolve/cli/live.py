@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a live panel on a terminal, plain lines anywhere else."""
+"""Screens that show a run while it goes on: a live panel on a terminal, plain lines anywhere else."""
 
 import contextlib
 import sys
@@ -35,8 +35,7 @@ from evolve.review.table import Cell, Tone
 from evolve.review.texts import counted, duration_text
 
 HEARTBEAT_S = 10.0
-"""How long a run that prints plain lines may be silent."""
-_A_MOMENT = "waiting a moment for evaluations"
+"""The longest silence of a run that prints plain lines."""
 _PHASES_SHOWN = 4
 """How many generations in the same phase the panel names."""
 
@@ -56,7 +55,7 @@ class PlainScreen:
         self._stream.flush()
 
     def tell(self, event: Event, progress: Progress) -> None:
-        """Print what matters; count the rest."""
+        """Print an event that has a line; others only move the heartbeat."""
         line = self._lines.line(event)
         if line is not None:
             rates = _rates(progress) if isinstance(event, Evaluated | Confirmed) else ""
@@ -69,10 +68,10 @@ class PlainScreen:
         if time.monotonic() - self._last >= HEARTBEAT_S:
             longest = max(progress.phases, key=lambda phase: phase.since_s, default=None)
             under_way = f"  {_phases([longest], 1)}" if longest is not None else ""
-            of = f"/{progress.generations}" if progress.generations else ""
-            stands = f"generation {progress.finished}{of}  best {_best(progress)}"
+            total = f"/{progress.generations}" if progress.generations else ""
+            state = f"generation {progress.finished}{total}  best {_best(progress)}"
             troubles = "".join(f"  {trouble_text(trouble)}" for trouble in progress.troubles)
-            self._print(f"{stands}{under_way}{troubles}  {_rates(progress)}".rstrip(), progress)
+            self._print(f"{state}{under_way}{troubles}  {_rates(progress)}".rstrip(), progress)
 
     def _print(self, text: str, progress: Progress) -> None:
         self._last = time.monotonic()
@@ -106,7 +105,7 @@ class LiveScreen:
                 termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._echo)
 
     def tell(self, event: Event, progress: Progress) -> None:
-        """Scroll what matters by, and redraw."""
+        """Print an event that has a line above the panel, and redraw."""
         from rich.text import Text
 
         line = self._lines.line(event)
@@ -138,8 +137,8 @@ class LiveScreen:
 
 
 def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
-    """What the panel shows, line by line."""
-    tally = progress.funnel
+    """The lines of the panel, by name."""
+    funnel = progress.funnel
     done = f"{progress.finished}"
     if progress.generations:
         done += f" of {progress.generations}  {drawing.bar(progress.finished, progress.generations)}"
@@ -151,34 +150,34 @@ def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
         ("best", Cell(_best(progress), Tone.STRONG)),
         (
             "answers",
-            f"{tally.answered}  applied {_percent(tally.applied, tally.answered)}  "
-            f"new {_percent(tally.new, tally.answered)}  valid {_percent(tally.correct, tally.new)}  "
-            f"improved {_percent(tally.improved, tally.new)}",
+            f"{funnel.answered}  applied {_percent(funnel.applied, funnel.answered)}  "
+            f"new {_percent(funnel.new, funnel.answered)}  valid {_percent(funnel.correct, funnel.new)}  "
+            f"improved {_percent(funnel.improved, funnel.new)}",
         ),
         *([("spent", spending_text(progress.spent))] if progress.spent else []),
         *([("models", model_lines(progress.models))] if len(progress.models) > 1 else []),
-        ("time", f"{duration_text(progress.elapsed_s)} gone, {left} left"),
+        ("time", f"elapsed {duration_text(progress.elapsed_s)}, remaining {left}"),
     ]
 
 
 def _phases(phases: Sequence[Phase], shown: int) -> str:
-    """Which generation is doing what, and for how long: a line for each kind of phase, the longest first."""
+    """The generations in each phase, with their seconds: a line for each kind of phase, the longest first."""
     by_name: dict[str, list[Phase]] = {}
     for phase in sorted(phases, key=lambda phase: -phase.since_s):
         by_name.setdefault(phase.name, []).append(phase)
     lines = []
-    for name, those in by_name.items():
-        if those[0].generation is None:
-            lines.append(f"writing the insights report ({duration_text(those[0].since_s)})")
+    for name, members in by_name.items():
+        if members[0].generation is None:
+            lines.append(f"writing the insights report ({duration_text(members[0].since_s)})")
             continue
-        told = ", ".join(f"{phase.generation} ({duration_text(phase.since_s)})" for phase in those[:shown])
-        more = f" and {len(those) - shown} more" if len(those) > shown else ""
-        lines.append(f"{name} {told}{more}")
+        generations = ", ".join(f"{phase.generation} ({duration_text(phase.since_s)})" for phase in members[:shown])
+        more = f" and {len(members) - shown} more" if len(members) > shown else ""
+        lines.append(f"{name} {generations}{more}")
     return "\n".join(lines)
 
 
 def _hide_control_echo() -> list[Any] | None:
-    """Stop the terminal from writing ^C into the panel, which would be redrawn a line too low. Returns what was set."""
+    """Stop the terminal from writing ^C into the panel, which would move it down. Returns the settings before."""
     if not sys.stdin.isatty():
         return None
     before = termios.tcgetattr(sys.stdin)
@@ -195,22 +194,24 @@ def _failed(event: Event) -> bool:
 
 
 class EventLines:
-    """The events of a session as lines. What a model failed with is said in full once."""
+    """The events of a session as lines. The message of a failure is shown in full only once."""
 
     def __init__(self) -> None:
-        self._failed: set[str] = set()
+        self._failures: set[str] = set()
 
     def line(self, event: Event) -> str | None:
-        """What is worth a line of its own, or None."""
+        """The line of an event; None for an event without one."""
+        if isinstance(event, Evaluated | Confirmed):
+            return _program_line(event)
         if isinstance(event, Failed):
-            if event.message in self._failed:
+            if event.message in self._failures:
                 return f"generation {event.generation} got no answer, for the same reason"
-            self._failed.add(event.message)
+            self._failures.add(event.message)
         return _event_line(event)
 
 
 def trouble_name(trouble: ServerTrouble) -> str:
-    """The panel's name of a server's trouble: it asks for less, or fails."""
+    """The panel's name for a server's trouble: it makes requests wait, or fails."""
     return "waiting" if trouble.reason in ("rate_limited", "silent") else "trouble"
 
 
@@ -232,14 +233,13 @@ def trouble_text(trouble: ServerTrouble) -> str:
 
 
 def _event_line(event: Event) -> str | None:
-    """What is worth a line of its own, or None."""
     match event:
         case Warned(message=message):
             return f"WARNING  {one_line(message, 400)}"
         case Stopping(answers=answers, longest_s=longest_s):
-            at_most = "" if longest_s is None else f", {duration_text(longest_s)} at most"
-            waiting = f"waiting for {counted(answers, 'answer')} on the way{at_most}" if answers else _A_MOMENT
-            return f"stopping: {waiting}. Ctrl-C again leaves at once; nothing is lost"
+            at_most = "" if longest_s is None else f" (at most {duration_text(longest_s)})"
+            waiting = f"{counted(answers, 'model answer')}{at_most}" if answers else "evaluations under way"
+            return f"stopping: waiting for {waiting}. Ctrl-C again quits now; nothing is lost"
         case ServerTrouble():
             return trouble_text(event)
         case Checking():
@@ -249,84 +249,84 @@ def _event_line(event: Event) -> str | None:
         case TaskFailed(message=message):
             return f"the task's own code failed: {one_line(message, 400)}"
         case Adapted(changes=changes):
-            what = ", ".join(f"{change.model}: {change}" for change in changes)
-            return f"asked otherwise from now on, as the endpoint wants it: {one_line(what, 300)}"
+            adapted = ", ".join(f"{change.model}: {change}" for change in changes)
+            return f"the endpoint rejected a parameter; adapted: {one_line(adapted, 300)}"
         case Summarised(programs=programs, problems=()):
             return f"insights report after {programs} programs"
         case Summarised(programs=programs, problems=problems):
             return f"no insights report after {programs} programs: {one_line(problems[0], 200)}"
-        case Evaluated(record=record) | Confirmed(record=record) if record.quarantine is not None:
-            score = f"{value_text(record.value)}{against(record)}"
-            why = one_line(record.quarantine, 300)
-            return f"QUARANTINED  generation {record.generation} scores {score}, which is not to be believed: {why}"
-        case Evaluated(record=record, parent_score=None, detail=detail):
-            score = f"{value_text(record.value)}{against(record)}"
-            if not record.correct:
-                answered = f"answers {100 * record.combined_score:.0f} % of the instances"
-                score = f"{answered}  ({record.outcome.value}: {one_line(telling_line(detail), 200)})"
-            return f"initial program  {score}{in_orders(record)}{beside(event.held_out)}"
-        case Confirmed(record=record, held_out=HeldOutEvent(overfitted=str(why))):
-            score = f"{value_text(record.value)}{against(record)}{beside(event.held_out)}"
-            return f"OVERFITTED OR LOOKED UP  generation {record.generation} scores {score}, but {one_line(why, 300)}"
-        case Confirmed(record=record, is_best=True):
-            name = one_line(record.origin.patch_name, 60)
-            where = f"generation {record.generation}: {name}"
-            score = f"{value_text(record.value)}{against(record)}{in_orders(record)}"
-            return f"new best  {score}{beside(event.held_out)}  {where}"
-        case Confirmed(record=record) if record.correct:
-            score = value_text(record.value)
-            return f"generation {record.generation} scores {score}, but is not the best {orders_text(record)}"
-        case Confirmed(record=record, detail=detail):
-            score = value_text(record.value)
-            return f"generation {record.generation} would be the best ({score}), but is not: {one_line(detail, 300)}"
         case _:
             return None
 
 
+def _program_line(event: Evaluated | Confirmed) -> str | None:
+    """The line of an event about a program: the initial one, a would-be best, or a quarantined one."""
+    record = event.record
+    generation, value = f"generation {record.generation}", value_text(record.value)
+    score, held_out = f"{value}{score_suffix(record)}", held_out_suffix(event.held_out)
+    if record.quarantine is not None:
+        return f"QUARANTINED  {generation} scores {score}; do not trust this score: {one_line(record.quarantine, 300)}"
+    if isinstance(event, Evaluated):
+        if event.parent_score is not None:
+            return None
+        if not record.correct:
+            reason = f"{record.outcome.value}: {one_line(telling_line(event.detail), 200)}"
+            score = f"answers {100 * record.combined_score:.0f} % of the instances  ({reason})"
+        return f"initial program  {score}{orders_suffix(record)}{held_out}"
+    if event.held_out is not None and event.held_out.overfitted is not None:
+        why = one_line(event.held_out.overfitted, 300)
+        return f"OVERFITTED OR LOOKED UP  {generation} scores {score}{held_out}, but {why}"
+    if event.is_best:
+        name = one_line(record.origin.patch_name, 60)
+        return f"new best  {score}{orders_suffix(record)}{held_out}  {generation}: {name}"
+    if record.correct:
+        return f"{generation} scores {value}, but is not the best {orders_text(record)}"
+    return f"{generation} would be the best ({value}), but is not: {one_line(event.detail, 300)}"
+
+
 def checking_line(event: Checking) -> str:
-    """That a check of the best program begins, and how long it may take."""
-    where = f"checking generation {event.generation}, the best, {event.what}"
-    return f"{where}: at most {duration_text(event.longest_s)} at the suite's limits (Ctrl-C ends it)"
+    """The line for the beginning of a check of the best program, with its longest time."""
+    check = f"checking generation {event.generation}, the best, {event.what}"
+    return f"{check}: at most {duration_text(event.longest_s)} at the suite's limits (Ctrl-C ends it)"
 
 
-def against(record: ProgramRecord) -> str:
-    """Where a score stands below its ceiling, or its spread where a clock or chance is in it, and that it is
-    self-judged, as it is shown behind every score; empty without any."""
-    whose = f"  {SELF_JUDGED}" if record.self_judged else ""
+def score_suffix(record: ProgramRecord) -> str:
+    """The text behind every score: its gap to the ceiling, or its spread where a clock or chance is in it, and
+    whether it is self-judged; empty without any."""
+    judged = f"  {SELF_JUDGED}" if record.self_judged else ""
     if record.spread is not None:
-        return f"  {spread_text(record)}{whose}" if record.correct else whose
-    return whose if record.value_gap is None else f"  gap {score_text(record.value_gap)}{whose}"
+        return f"  {spread_text(record)}{judged}" if record.correct else judged
+    return judged if record.value_gap is None else f"  gap {score_text(record.value_gap)}{judged}"
 
 
-def beside(held_out: HeldOutEvent | None) -> str:
-    """What is shown behind the score of a best program: its score on the held-out suite; empty without one."""
+def held_out_suffix(held_out: HeldOutEvent | None) -> str:
+    """The text behind the score of a best program: its score on the held-out suite; empty without one."""
     return "" if held_out is None else f"  held-out {held_out_text(held_out)}"
 
 
-def in_orders(record: ProgramRecord) -> str:
-    """What is shown behind the score of a confirmed program: its range in other orders; empty without any."""
+def orders_suffix(record: ProgramRecord) -> str:
+    """The text behind the score of a confirmed program: its range in other orders; empty without any."""
     return "" if record.confirmed is None else f"  {orders_text(record)}"
 
 
 def _best(progress: Progress) -> str:
     best = progress.best
     if best is None:
-        return "none is correct so far"
-    name = one_line(best.origin.patch_name, 50)
-    score = f"{value_text(best.value)}{against(best)}{beside(progress.held_out)}"
+        return "no correct program yet"
+    score = f"{value_text(best.value)}{score_suffix(best)}{held_out_suffix(progress.held_out)}"
     score += "" if best.overfitted is None else "  OVERFITTED OR LOOKED UP"
-    return f"{score}   generation {best.generation}: {name}"
+    return f"{score}   generation {best.generation}: {one_line(best.origin.patch_name, 50)}"
 
 
 def _rates(progress: Progress) -> str:
-    tally = progress.funnel
-    if not tally.answered:
+    funnel = progress.funnel
+    if not funnel.answered:
         return ""
     spent = f"; {paid_text(progress.spent)}" if progress.spent else ""
     left = "" if progress.time_left_s is None else f"; {duration_text(progress.time_left_s)} left"
     return (
-        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.new)}, "
-        f"improved {_percent(tally.improved, tally.new)}{spent}{left}]"
+        f"[applied {_percent(funnel.applied, funnel.answered)}, valid {_percent(funnel.correct, funnel.new)}, "
+        f"improved {_percent(funnel.improved, funnel.new)}{spent}{left}]"
     )
 
 

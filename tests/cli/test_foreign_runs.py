@@ -67,7 +67,7 @@ def test_a_task_that_differs_is_refused_with_what_helps(home, begun, own_task, e
     adapter = own_task / "judge.py"
     adapter.write_text(adapter.read_text() + "\n# changed\n")
     said = evolve("replay", "mine", "0", "--task", own_task, code=2)
-    assert "is not the task as it scored this run" in said
+    assert "this task has changed since it scored this run" in said
     assert "--rescore" in said
 
 

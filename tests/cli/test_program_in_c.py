@@ -162,9 +162,9 @@ def test_a_program_of_another_language_than_the_tasks_is_refused(tmp_path, evolv
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.c").write_text("int main(void) { return 0; }\n")
     said = evolve("run", "--task", "placement", "--set", "initial=mine.c", code=2)
-    assert "mine.c: is C by its name, and programs of the task 'placement' are Python" in said
+    assert "mine.c: the file name says C, but programs of the task 'placement' are Python" in said
     (tmp_path / "mine.py").write_text("x = 1\n")
-    assert "is Python by its name" in evolve("run", "--task", "tours", "--set", "initial=mine.py", code=2)
+    assert "the file name says Python" in evolve("run", "--task", "tours", "--set", "initial=mine.py", code=2)
 
 
 @pytest.mark.slow

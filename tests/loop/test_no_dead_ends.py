@@ -175,7 +175,7 @@ def test_a_second_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     words = ["run", configure(tmp_path), "--name", "r"]
     ran = forked(tmp_path, words, {**os.environ, "PYTHONPATH": str(ROOT)}, interrupt_sessions)
     assert ran.returncode == 130
-    assert "nothing that is on record is lost" in ran.stderr
+    assert "everything on record is kept" in ran.stderr
     assert "resume runs/r" in ran.stderr
 
 

@@ -78,9 +78,9 @@ def test_the_run_comes_to_ask_the_best_per_dollar(chose: Path) -> None:
     assert first == {"strong": 1, "fair": 1, "chatty": 1}
     assert last["fair"] >= 13
     assert last["chatty"] <= 4
-    assert "Who is asked goes by what each has yielded for its cost (search.models: bandit)." in (
-        chose / "out.txt"
-    ).read_text(encoding="utf-8")
+    assert "Models are chosen by improvement per cost (search.models: bandit)." in (chose / "out.txt").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_every_choice_follows_from_what_was_on_record(chose: Path) -> None:
