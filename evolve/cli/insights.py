@@ -11,7 +11,7 @@ from evolve.archive.reports import InsightsReport, markdown, shown
 from evolve.cli import output
 from evolve.core.errors import InputError
 from evolve.core.invocation import command
-from evolve.review import meta_documents
+from evolve.review import insights_reports
 from evolve.review.generation_view import GenerationView
 from evolve.review.generations import all_generations
 from evolve.review.runs import resolve_run
@@ -40,16 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(archive: RunReader, name: str, arguments: argparse.Namespace) -> None:
     meta, at, views = archive.meta, arguments.at, all_generations(archive)
-    number = meta_documents.document_at(meta, at)
-    effects = meta_documents.Effects(archive)
+    number = insights_reports.report_at(meta, at)
+    effects = insights_reports.Effects(archive)
     helped = uplift_of(archive, views)
     every = stored_config(archive).meta_every
     if arguments.json:
-        record = meta_documents.insights_json(meta, number, effects, next_at=meta.begun + every)
+        record = insights_reports.insights_json(meta, number, effects, next_at=meta.begun + every)
         output.print_json({"run": name} | record | {"uplift": None if helped is None else helped.to_json()})
         return
     if number is None:
-        output.note(f"{name}: {meta_documents.absence(meta, programs=len(archive.programs), every=every, at=at)}")
+        output.note(f"{name}: {insights_reports.absence(meta, programs=len(archive.programs), every=every, at=at)}")
     elif not arguments.all:
         heading = f"{name}: the insights report after {number} programs, in short"
         output.say(heading, Tone.STRONG)
@@ -64,12 +64,12 @@ def _show(archive: RunReader, name: str, arguments: argparse.Namespace) -> None:
         output.note("")
         tried = [] if helped is None else effects.of(report)
         for place, (_, trials) in enumerate(tried, 1):
-            output.note(f"Recommendation {place}: {effects.told(trials)}.", Tone.QUIET)
+            output.note(f"Recommendation {place}: {effects.describe(trials)}.", Tone.QUIET)
         for correction in meta.corrections[number]:
             output.note(f"Corrected: {correction}", Tone.QUIET)
     if helped is not None:
-        output.note(f"Guidance: {helped.told}")
-    for failure in meta_documents.failures(meta):
+        output.note(f"Guidance: {helped.describe()}")
+    for failure in insights_reports.failures(meta):
         output.note(failure, Tone.BAD)
 
 

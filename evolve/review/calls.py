@@ -12,13 +12,13 @@ from evolve.review.texts import counted
 KINDS: Final = {"patch": "patches", "repair": "repairs", "retry": "retries", "insights": "insights reports"}
 """What a call is for, with the plural. A repair is asked for after a refusal or a failed evaluation; a retry is another
 HTTP attempt for a patch or a repair. Whatever is sent for an insights report counts there."""
-_CUT_OFF: Final = "the run was cut off meanwhile; once it is resumed, what is kept for the call counts as spent"
+_CUT_OFF: Final = "the run was interrupted during this call; on resume the amount reserved for it is charged"
 
 
 def asked_for(archive: RunReader, generation: int) -> list[Asked]:
     """Every question put for a generation."""
     return [
-        (attempt, [_told(archive, call) for call in archive.http_attempts(attempt, attempt.key)])
+        (attempt, [_with_cut_off(archive, call) for call in archive.http_attempts(attempt, attempt.key)])
         for attempt in archive.attempts(generation)
     ]
 
@@ -31,7 +31,7 @@ def with_kinds(asked: Iterable[Asked]) -> Iterator[tuple[str, Call]]:
 
 
 def by_kind_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """How many calls were for what, and what those cost: `24 patches (0.1200 USD), 3 repairs (0.0150 USD)`."""
+    """How many calls each kind took, and their cost: `24 patches (0.1200 USD), 3 repairs (0.0150 USD)`."""
     named = ((row, row["kind"] if row["total"] == 1 else KINDS[row["kind"]]) for row in rows)
     return ", ".join(f"{row['total']} {name} ({_cost_of(row)})" for row, name in named)
 
@@ -42,7 +42,7 @@ def _cost_of(row: Mapping[str, Any]) -> str:
 
 
 def attempt_json(asked: Asked) -> dict[str, Any]:
-    """One question to a model, what it took, and what became of it, but for its texts."""
+    """One question to a model without its texts: its cost and its outcome."""
     attempt, calls = asked
     question = {name: getattr(attempt, name) for name in ("attempt", "status", "reason", "message", "model")}
     question |= {"repair": attempt.repair}
@@ -56,7 +56,8 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
     return question | usage_json(attempt.usage) | ended
 
 
-def _told(archive: RunReader, call: Call) -> Call:
+def _with_cut_off(archive: RunReader, call: Call) -> Call:
+    """The call, with a message where the run was cut off before it ended."""
     return call if call.status != CALLING or archive.running else replace(call, message=_CUT_OFF)
 
 
@@ -67,8 +68,8 @@ def call_line(call: Call) -> str:
     line = f"{call.status}{http}{f' with {drawn}' if drawn else ''} after {call.usage.latency_s:.2f} s"
     if call.usage:
         line += f", {usage_text(call.usage)}"
-    said = "; ".join((*filter(None, (call.message,)), *call.adapted))
-    return f"{line}: {said}" if said else line
+    explanation = "; ".join((*filter(None, (call.message,)), *call.adapted))
+    return f"{line}: {explanation}" if explanation else line
 
 
 def usage_text(usage: Usage) -> str:
@@ -79,7 +80,7 @@ def usage_text(usage: Usage) -> str:
 
 
 def spending_text(spending: Spending) -> str:
-    """What was spent, in a few words; what is not known is called so."""
+    """What was spent, in a few words; an unknown part is named as unknown."""
     if not spending:
         return "nothing: no model was asked"
     if not spending.took:
@@ -96,33 +97,33 @@ def spending_text(spending: Spending) -> str:
 
 
 def unanswered_text(spending: Spending) -> str:
-    """How much of it failed or lost calls are taken to have cost, in brackets; empty where there was none."""
+    """The assumed cost of failed or lost calls, in brackets; empty without such calls."""
     if not spending.unanswered:
         return ""
-    those = f"for {counted(spending.unanswered, 'call')} that failed or got lost"
-    usd, known = spending.unanswered_usd, spending.unanswered_known_usd
+    subject = f"for {counted(spending.unanswered, 'call')} that failed or got lost"
+    usd, known_usd = spending.unanswered_usd, spending.unanswered_known_usd
     if not spending.took:
-        return f" {those}"
+        return f" {subject}"
     if usd is None:
-        return f" (of which {f'{_cost(known)} + ?' if known else _cost(None)} {those})"
-    return f" (of which {_cost(usd) if usd or not spending.unpriced else 'nothing'} {those})"
+        return f" (of which {f'{_cost(known_usd)} + ?' if known_usd else _cost(None)} {subject})"
+    return f" (of which {_cost(usd) if usd or not spending.unpriced else 'nothing'} {subject})"
 
 
 def under_way_text(kept: Spending, *, running: bool) -> str:
-    """The calls without an end, in a clause; empty where there is none. Of a run that is not `running` nobody will know
-    theirs."""
+    """The calls without a recorded end, in a clause; empty without any. Where the run is not `running`, none will
+    follow."""
     if not kept.calls:
         return ""
-    those, were = counted(kept.calls, "call"), "was" if kept.calls == 1 else "were"
-    amount = spending_text(kept)
+    calls, amount = counted(kept.calls, "call"), spending_text(kept)
+    were, pronoun = ("was", "it is") if kept.calls == 1 else ("were", "they are")
     if running:
-        return f"{those} under way, for which are kept {amount}"
-    counts = f"{amount} count as spent for that" if kept.took else "they count as calls that cost nothing"
-    return f"{those} {were} under way when the run was cut off: once it is resumed, {counts}"
+        return f"{calls} under way, with {amount} reserved"
+    charged = f"charged as {amount}" if kept.took else "counted as calls without cost"
+    return f"{calls} {were} interrupted; on resume {pronoun} {charged}"
 
 
 def spending_brief(spending: Spending, *, cut_off: bool = False) -> str:
-    """What was spent, for a column under `USD`; `cut_off`: there are calls beside it whose end nobody knows."""
+    """What was spent, for a column under `USD`; `cut_off`: there are also calls without a recorded end."""
     if not spending:
         return "no model"
     if not spending.took:
@@ -133,7 +134,7 @@ def spending_brief(spending: Spending, *, cut_off: bool = False) -> str:
 
 
 def paid_text(spending: Spending) -> str:
-    """What was spent, where no column says that it is dollars."""
+    """What was spent, with its unit."""
     brief = spending_brief(spending)
     return {"unknown": "cost unknown", "nothing": "nothing spent"}.get(brief, brief if not spending else f"{brief} USD")
 

@@ -1,4 +1,4 @@
-"""Runs, their programs and the models that they asked as rows: the plain values behind `evolve list`."""
+"""Runs, programs and models as rows: the plain values behind `evolve list`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from evolve.review.texts import counted, duration_text, patch_label, short_commi
 
 
 class ListedRun(NamedTuple):
-    """The facts of LISTED_RUN, with the best program of the run and what it spent."""
+    """The facts of LISTED_RUN, with the best program of the run and its spending."""
 
     row: Mapping[str, Any]
     best: ProgramRecord | None
@@ -79,8 +79,8 @@ STEPS: Final = "gen commit score change held-out patch outcome"
 
 
 def programs_table(archive: RunReader, programs: Sequence[ProgramRecord], columns: str) -> Table:
-    """Programs of a run in the order given, with these columns: `change` is that against the program in the row above,
-    `held-out` is left out where there are no such scores."""
+    """Programs of a run in the order given, with these columns. `change` is against the program in the row above;
+    `held-out` is left out if there are no such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
     pending = {program.generation: Cell("to be confirmed", Tone.QUIET) for program in archive.candidates}
     above = dict(zip((program.generation for program in programs), (None, *programs), strict=False))
@@ -122,7 +122,7 @@ def programs_table(archive: RunReader, programs: Sequence[ProgramRecord], column
 
 
 def gain_cell(program: ProgramRecord, parent: ProgramRecord | None) -> Cell:
-    """The change against the parent; that it is correct where that failed, which has no value to be compared with."""
+    """The change against the parent; `first correct` if only the parent failed, since a failure has no value."""
     if parent is None:
         return Cell(change_text(program, parent))
     score, than = paired_scores(program, parent)
@@ -131,7 +131,7 @@ def gain_cell(program: ProgramRecord, parent: ProgramRecord | None) -> Cell:
 
 
 def headline(name: str, archive: RunReader) -> str:
-    """A run in one line: what it works on, how many programs it has, and its best score."""
+    """A run in one line: its task, number of programs and best score."""
     programs, best, identity = archive.programs, archive.best, archive.identity
     top = "no correct program yet"
     if best is not None:
@@ -140,7 +140,7 @@ def headline(name: str, archive: RunReader) -> str:
 
 
 def state(archive: RunReader) -> list[str]:
-    """Whether a run is over and how its generations ended; when it was begun, and what it took; a line each."""
+    """The state of a run and its generations, its times and its cost, a line each."""
     counts = Counter(status.value for status in archive.statuses.values())
     ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
     how = how_it_stands(archive.finished, running=archive.running)
@@ -157,51 +157,53 @@ def state(archive: RunReader) -> list[str]:
         *([f"fresh instances: {fresh_text(archive.fresh_check(best.generation))}"] if best is not None else []),
         *([f"at the end {orders_text(best, reordered)}"] if best is not None and reordered is not None else []),
         *([open_still] if open_still else []),
-        *([f"asked otherwise than configured, as the endpoint wants it: {one_line(adapted, 400)}"] if adapted else []),
+        *([f"endpoint rejected a parameter; adapted: {one_line(adapted, 400)}"] if adapted else []),
     ]
 
 
 _LINES = 6
-"""How many models the live screen has room for."""
+"""The most models on the live screen."""
 
 
 def models_table(yields: Sequence[ModelYield]) -> Table:
-    """A row for each model, as `list RUN --json` has it under `models`."""
+    """A row for each model, as under `models` in `list RUN --json`."""
     table = TableOf(yields)
-    table.column("model", lambda one: Cell(one_line(one.model, 40), Tone.STRONG), fit=Fit.CUT)
-    table.column("asked", lambda one: str(one.asked), number=True)
-    table.column("answered", lambda one: str(one.answered), number=True, fit=Fit.SPARE)
-    table.column("applied", lambda one: str(one.applied), number=True, fit=Fit.SPARE)
-    table.column("correct", lambda one: str(one.correct), number=True)
-    table.column("improved", lambda one: str(one.improved), number=True)
-    table.column("best", lambda one: str(one.best), number=True)
-    table.column("gain", lambda one: Cell(f"{one.gain:.4g}", Tone.GOOD if one.gain > 0 else Tone.PLAIN), number=True)
-    table.column("USD", lambda one: spending_brief(one.spent), number=True)
+    table.column("model", lambda model: Cell(one_line(model.model, 40), Tone.STRONG), fit=Fit.CUT)
+    table.column("asked", lambda model: str(model.asked), number=True)
+    table.column("answered", lambda model: str(model.answered), number=True, fit=Fit.SPARE)
+    table.column("applied", lambda model: str(model.applied), number=True, fit=Fit.SPARE)
+    table.column("correct", lambda model: str(model.correct), number=True)
+    table.column("improved", lambda model: str(model.improved), number=True)
+    table.column("best", lambda model: str(model.best), number=True)
+    table.column(
+        "gain", lambda model: Cell(f"{model.gain:.4g}", Tone.GOOD if model.gain > 0 else Tone.PLAIN), number=True
+    )
+    table.column("USD", lambda model: spending_brief(model.spent), number=True)
     table.column("gain per USD", gain_text, number=True)
     table.column("calls failed", failed_text, number=True, fit=Fit.SPARE)
     return table.table()
 
 
-def gain_text(one: ModelYield) -> str:
-    """What a model gained per dollar, or that this is not known."""
-    return "-" if one.gain_per_usd is None else f"{one.gain_per_usd:.4g}"
+def gain_text(model: ModelYield) -> str:
+    """The gain of a model per dollar; `-` if unknown."""
+    return "-" if model.gain_per_usd is None else f"{model.gain_per_usd:.4g}"
 
 
-def failed_text(one: ModelYield) -> str:
+def failed_text(model: ModelYield) -> str:
     """The share of a model's calls that failed."""
-    return "-" if one.failed_share is None else f"{100 * one.failed_share:.0f} %"
+    return "-" if model.failed_share is None else f"{100 * model.failed_share:.0f} %"
 
 
 def model_lines(yields: Sequence[ModelYield]) -> str:
-    """The models of a run in a few lines, for the live screen; "" where no more than one takes part."""
+    """The models of a run in a few lines, for the live screen; empty for fewer than two."""
     if len(yields) < 2:
         return ""
-    lines = [_line(one) for one in yields[:_LINES]]
+    lines = [_line(model) for model in yields[:_LINES]]
     return "\n".join([*lines, *([f"and {len(yields) - _LINES} more"] if len(yields) > _LINES else [])])
 
 
-def _line(one: ModelYield) -> str:
-    counts = f"{one.asked} asked, {one.correct} correct, {one.improved} improved, {one.best} best"
-    failed = f", {failed_text(one)} of calls failed" if one.failed else ""
-    paid = f"{paid_text(one.spent)}, gain {one.gain:.4g}, {gain_text(one)} per USD"
-    return f"{one_line(one.model, 30)}: {counts}, {paid}{failed}"
+def _line(model: ModelYield) -> str:
+    counts = f"{model.asked} asked, {model.correct} correct, {model.improved} improved, {model.best} best"
+    failed = f", {failed_text(model)} of calls failed" if model.failed else ""
+    paid = f"{paid_text(model.spent)}, gain {model.gain:.4g}, {gain_text(model)} per USD"
+    return f"{one_line(model.model, 30)}: {counts}, {paid}{failed}"

@@ -1,4 +1,4 @@
-"""The answers of a best program as a file that whoever has the task can judge again, on any machine: behind
+"""The answers of a best program as a file that the task's judge can score again on any machine: behind
 `evolve export --answers` and `evolve score --answers`."""
 
 import json
@@ -21,8 +21,8 @@ from evolve.core.files import read_text
 from evolve.core.invocation import command
 
 _ROUNDING: Final = 1e-12
-"""So far, relative to it, a score may lie from the recorded one: a logarithm's last digit is the machine's. Costs are
-compared exactly."""
+"""The relative tolerance for scores, since the last digit of a logarithm depends on the machine. Costs are compared
+exactly."""
 _SHOWN: Final = 5
 _TEXTS: Final = ("task", "suite", "task_digest", "metric")
 _NUMBERS: Final = ("combined_score", "value")
@@ -31,8 +31,8 @@ _ENTRY: Final = ("instance", "cost", "answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """A file of answers, and what was recorded of them. `answers` and `costs` (exact, as text, or None) go by the index
-    of their instance. A file holds nothing else: the judge can confirm each of its values."""
+    """A file of answers with their recorded values. `answers` and `costs` (exact, as text, or None) are keyed by the
+    index of their instance. The judge can confirm every value in the file."""
 
     path: Path
     task: str
@@ -78,26 +78,26 @@ def _why(record: ProgramRecord) -> str:
     if record.self_judged:
         return "it is self-judged: the task has no judge to be given answers"
     if record.spread is not None:
-        return "its score is a speed, which no answer bears out"
+        return "its score is a speed, which answers cannot prove"
     return (
-        "they are kept of programs that became the best, up to "
-        f"{MOST_KEPT >> 20} MB, where the judge says the same of them twice"
+        f"answers of at most {MOST_KEPT >> 20} MB are kept for programs that became the best, "
+        "if the judge gave the same verdict twice"
     )
 
 
 def read_certificate(path: Path) -> Certificate:
-    """A file of answers. Raises InputError for what is none."""
+    """Read a file of answers. Raises InputError for any other file."""
     try:
-        found = strict_json(read_text(path))
+        document = strict_json(read_text(path))
     except (ValueError, RecursionError) as cause:
-        raise _wrong(path, f"it is not plain JSON: {cause}") from None
-    if not isinstance(found, dict):
-        raise _wrong(path, "it is no JSON object")
-    _require_keys(path, found, (*_TEXTS, *_NUMBERS, "instances"))
-    texts = {key: value for key in _TEXTS if isinstance(value := found.get(key), str)}
+        raise _wrong(path, f"not plain JSON: {cause}") from None
+    if not isinstance(document, dict):
+        raise _wrong(path, "not a JSON object")
+    _require_keys(path, document, (*_TEXTS, *_NUMBERS, "instances"))
+    texts = {key: value for key in _TEXTS if isinstance(value := document.get(key), str)}
     if len(texts) < len(_TEXTS):
         raise _wrong(path, f"{', '.join(_TEXTS)} must be texts")
-    (score, value), instances = (found.get(key) for key in _NUMBERS), found.get("instances")
+    (score, value), instances = (document.get(key) for key in _NUMBERS), document.get("instances")
     if not isinstance(score, float) or not isinstance(value, float):
         raise _wrong(path, f"{' and '.join(_NUMBERS)} must be numbers, such as 7.0")
     if not isinstance(instances, list):
@@ -113,11 +113,11 @@ def read_certificate(path: Path) -> Certificate:
     return Certificate(path=path, score=score, value=value, answers=answers, costs=costs, **texts)
 
 
-def _require_keys(path: Path, document: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise InputError for a key that no judge can confirm: it would look as if one had."""
-    others = [key for key in document if key not in known]
-    if others:
-        raise _wrong(path, f"no judge can confirm its key {others[0]!r}; take it out")
+def _require_keys(path: Path, document: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    """Raise InputError for a key that no judge can confirm, since a reader would trust it."""
+    foreign = [key for key in document if key not in allowed]
+    if foreign:
+        raise _wrong(path, f"no judge can confirm its key {foreign[0]!r}; remove it")
 
 
 def _is_cost(value: object) -> bool:
@@ -126,16 +126,16 @@ def _is_cost(value: object) -> bool:
 
 def _wrong(path: Path, why: str) -> InputError:
     made_by = command("export", "RUN", "best", "--answers", "FILE")
-    return InputError(f"{one_line(str(path))}: no file of answers ({one_line(why, 300)}); one is written by: {made_by}")
+    return InputError(f"{one_line(str(path))}: not a file of answers ({one_line(why, 300)}); to write one: {made_by}")
 
 
 def task_named(certificate: Certificate, typed: str | None) -> str:
-    """The task to judge by: the one typed, or the built-in one that the file names. The file may be somebody else's,
-    and loads no other. Raises InputError."""
+    """The task to judge by: the one typed, or the built-in one that the file names. A file never loads another task,
+    since its origin is not trusted. Raises InputError."""
     if typed is None and certificate.task not in built_in_tasks():
         raise InputError(
-            f"{one_line(str(certificate.path))}: its task {one_line(certificate.task, 60)!r} is not built in; say "
-            f"where its folder lies: {command('score', '--answers', certificate.path, '--task', 'FOLDER')}"
+            f"{one_line(str(certificate.path))}: its task {one_line(certificate.task, 60)!r} is not built in; name "
+            f"its folder: {command('score', '--answers', certificate.path, '--task', 'FOLDER')}"
         )
     return certificate.task if typed is None else typed
 
@@ -145,41 +145,46 @@ def require_same_judge(certificate: Certificate, task: Task) -> None:
     if certificate.task_digest != task.digest:
         raise InputError(
             f"{one_line(str(certificate.path))}: another judge scored these answers: the digest of task {task.name!r} "
-            f"in {task.folder} is {task.digest[:12]}, and theirs {one_line(certificate.task_digest, 12)}; judge them "
-            "by the task as it was then"
+            f"in {task.folder} is {task.digest[:12]}, and the file has {one_line(certificate.task_digest, 12)}; use "
+            "the version of the task that scored them"
         )
 
 
-def differences(certificate: Certificate, found: Evaluation, suite: Suite) -> list[str]:
-    """Where the judge says something else now than what was recorded, a sentence each, the first few."""
-    told = []
-    for result in found.results:
+def differences(certificate: Certificate, evaluation: Evaluation, suite: Suite) -> list[str]:
+    """The first few differences between the recorded values and the judge's present ones, a sentence each."""
+    sentences = []
+    for result in evaluation.results:
         before = certificate.costs.get(result.instance)
         if result.instance not in certificate.answers:
-            told.append(f"instance {result.instance}: there is no answer")
+            sentences.append(f"instance {result.instance}: there is no answer")
         elif (None if result.cost is None else str(result.cost)) != before:
             now = result.outcome.value if result.cost is None else str(result.cost)
-            told.append(f"instance {result.instance}: {_brief(now)} now, {_brief(str(before))} recorded")
-    known = {instance.index for instance in suite.instances}
-    told += [f"instance {index}: suite {suite.name} has none" for index in sorted(certificate.answers.keys() - known)]
-    numbers = {"combined_score": (found.combined_score, certificate.score), "value": (found.value, certificate.value)}
-    told += [
+            sentences.append(f"instance {result.instance}: {_brief(now)} now, {_brief(str(before))} recorded")
+    indices = {instance.index for instance in suite.instances}
+    sentences += [
+        f"instance {index}: suite {suite.name} has none" for index in sorted(certificate.answers.keys() - indices)
+    ]
+    numbers = {
+        "combined_score": (evaluation.combined_score, certificate.score),
+        "value": (evaluation.value, certificate.value),
+    }
+    sentences += [
         f"{key}: {now!r} now, {before!r} recorded"
         for key, (now, before) in numbers.items()
         if now is None or not math.isclose(now, before, rel_tol=_ROUNDING)
     ]
-    if found.objective.metric != certificate.metric:
-        told.append(f"metric: {_brief(found.objective.metric)} now, {_brief(certificate.metric)} recorded")
-    more = len(told) - _SHOWN
-    return told[:_SHOWN] + ([f"and {more} more"] if more > 0 else [])
+    if evaluation.objective.metric != certificate.metric:
+        sentences.append(f"metric: {_brief(evaluation.objective.metric)} now, {_brief(certificate.metric)} recorded")
+    more = len(sentences) - _SHOWN
+    return sentences[:_SHOWN] + ([f"and {more} more"] if more > 0 else [])
 
 
 def _brief(text: str) -> str:
     return one_line(text, 60)
 
 
-def to_json(certificate: Certificate, row: Mapping[str, Any], told: list[str]) -> dict[str, Any]:
-    """The keys of `evolve score --answers --json`: those of a program's, and what was recorded."""
+def to_json(certificate: Certificate, row: Mapping[str, Any], differences: list[str]) -> dict[str, Any]:
+    """The keys of `evolve score --answers --json`: those of a program's score, and the recorded values."""
     metrics = {name: value for name, value in row["metrics"].items() if name != "runtime_s"}  # nothing ran
-    recorded = {"recorded_score": certificate.score, "equal": not told, "differences": told}
+    recorded = {"recorded_score": certificate.score, "equal": not differences, "differences": differences}
     return dict(row) | {"metrics": metrics} | recorded

@@ -1,8 +1,7 @@
-"""How good the best was after how much (attempts, dollars, tokens, working time), and what stands next to that curve.
+"""The best value over attempts, dollars, tokens or working time, and the reference values for that curve.
 
-All values of a curve are those of one judge, the one that scores now. Where another evaluator scored earlier (`resume
---rescore`), what it said is in no curve: until then the best is that of the programs that were scored again, from when
-each was recorded.
+All values of a curve come from one judge, the present one. After `resume --rescore` the earlier evaluator's values are
+in no curve: until the change, the best is that of the rescored programs, each from the time of its record.
 """
 
 import json
@@ -18,7 +17,7 @@ from evolve.archive.ranking import new_bests
 from evolve.archive.reader import RunReader
 
 AXES: Final = ("attempts", "usd", "tokens", "seconds")
-"""What a budget is of."""
+"""The units of a budget."""
 _MEASURED: Final = PROGRAMS / "measured.json"
 """Scores of the programs that ship, measured by `docs/tables.py`, each with the evaluator that gave it."""
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
@@ -26,8 +25,8 @@ _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePoint:
-    """Where a run stood when a generation had ended: how many proposals had (the initial program is none), dollars as
-    far as they are known, tokens, seconds that sessions had gone on, and the best value by then, if there was one."""
+    """The state of a run at the end of a generation: ended proposals (the initial program counts in none), known
+    dollars, tokens, seconds in sessions, and the best value, if there is one."""
 
     generation: int
     attempts: int
@@ -38,10 +37,10 @@ class CurvePoint:
 
 
 def curve(archive: RunReader) -> list[CurvePoint]:
-    """A point for each generation that has ended, in the order in which they did."""
+    """A point for each generation that has ended, in the order of their ends."""
     points: list[CurvePoint] = []
     attempts = 0
-    bests = Reign(archive)
+    bests = BestHistory(archive)
     for ended in archive.endings():
         attempts += ended.parent is not None
         moment = ended.moment
@@ -58,48 +57,48 @@ def curve(archive: RunReader) -> list[CurvePoint]:
     return points
 
 
-class Reign:
-    """Which value was the best when so many generations had ended, as the judge has it that scores now."""
+class BestHistory:
+    """The best value at each journal position, by the present judge."""
 
     def __init__(self, archive: RunReader) -> None:
-        told = archive.reigns
-        changes = [at for at, (_, record) in enumerate(told) if record is None]
+        history = archive.reigns
+        changes = [at for at, (_, record) in enumerate(history) if record is None]
         if changes:  # what was the best before was another judge's choice
-            changed, _ = told[changes[-1]]
+            changed, _ = history[changes[-1]]
             again = new_bests(program for program in archive.programs if program.moment.position < changed)
-            told = [*((program.moment.position, program) for program in again), *told[changes[-1] :]]
-        self._positions = [position for position, _ in told]
-        self._values = [None if record is None else record.value for _, record in told]
+            history = [*((program.moment.position, program) for program in again), *history[changes[-1] :]]
+        self._positions = [position for position, _ in history]
+        self._values = [None if record is None else record.value for _, record in history]
 
     def value_at(self, position: int) -> float | None:
-        """None while there was no best."""
+        """The best value at a position; None while there was no best."""
         at = bisect_right(self._positions, position)
         return self._values[at - 1] if at else None
 
 
 def value_within(points: Sequence[CurvePoint], axis: str, budget: float) -> float | None:
-    """The best value that a run had reached within a budget; None if it had none by then."""
+    """The best value of a run within a budget; None without one."""
     at = bisect_right(points, budget, key=lambda point: float(getattr(point, axis)))
     return points[at - 1].value if at else None
 
 
 def spent_on(points: Sequence[CurvePoint], axis: str) -> float:
-    """How far a run got along an axis."""
+    """How much of an axis a run has used."""
     return float(getattr(points[-1], axis)) if points else 0.0
 
 
 def sampled(archive: RunReader, width: int = 16) -> list[float | None]:
     """The best value after equal shares of the generations that have ended, `width` of them or as many as there are."""
-    bests, count = Reign(archive), min(width, archive.ended)
+    bests, count = BestHistory(archive), min(width, archive.ended)
     return [bests.value_at(archive.ended * (step + 1) // count) for step in range(count)]
 
 
 def sparkline(values: Sequence[float | None], direction: Direction) -> str:
     """Values as a row of blocks, the better the higher; a blank where there is none."""
-    known = [direction.sign * value for value in values if value is not None]
-    if not known:
+    scores = [direction.sign * value for value in values if value is not None]
+    if not scores:
         return ""
-    low, high = min(known), max(known)
+    low, high = min(scores), max(scores)
     return "".join(" " if value is None else _block(direction.sign * value, low, high) for value in values)
 
 
@@ -111,14 +110,14 @@ def _block(value: float, low: float, high: float) -> str:
 
 
 def lines(archive: RunReader) -> list[dict[str, Any]]:
-    """The values of the initial program and of the task's baselines, by name. A baseline's was measured once: it is
-    there only where the evaluator was the one that scored the run."""
+    """The values of the initial program and of the task's baselines, by name. Baselines were measured once: they are
+    given only where the same evaluator scored the run."""
     initial = archive.program(0)
-    found = [] if initial is None or not initial.correct else [{"name": "initial", "value": initial.value}]
+    reference_lines = [] if initial is None or not initial.correct else [{"name": "initial", "value": initial.value}]
     suite = _measured().get(archive.identity["task"], {}).get("suites", {}).get(archive.identity["suite"])
     if suite is None or suite["evaluator_version"] != archive.identity.get("evaluator_version"):
-        return found
-    return found + [
+        return reference_lines
+    return reference_lines + [
         {"name": name, "value": program["value"]}
         for name, program in suite["programs"].items()
         if name != "initial" and not program["failed"]
@@ -126,22 +125,22 @@ def lines(archive: RunReader) -> list[dict[str, Any]]:
 
 
 def shipped_elsewhere(task: str, suite: str) -> dict[str, float]:
-    """The other suites of a task that ships, each with the largest share of the proven optima that a complete program
-    that ships reaches there; held-out suites are left out."""
+    """The other suites of a shipped task but for held-out ones, each with the largest share of the proven optima that a
+    shipped complete program reaches there."""
     return {
-        name: max(program["optimality"] for program in other["families"].values())
-        for name, other in _measured().get(task, {}).get("suites", {}).items()
-        if name != suite and not other["twin_of"] and other.get("families")
+        name: max(program["optimality"] for program in measured["families"].values())
+        for name, measured in _measured().get(task, {}).get("suites", {}).items()
+        if name != suite and not measured["twin_of"] and measured.get("families")
     }
 
 
 def cpu_seconds(task: str, suite: str) -> dict[str, float]:
-    """The CPU seconds of a call of each complete program that ships, by its name (`families/annealing`), on a suite."""
+    """The CPU seconds per call of each shipped complete program (`families/annealing`) on a suite."""
     programs = _measured().get(task, {}).get("suites", {}).get(suite, {}).get("families", {})
     return {name: program["cpu_s"] for name, program in programs.items()}
 
 
 @cache
 def _measured() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_MEASURED.read_text(encoding="utf-8"))
-    return found
+    tables: dict[str, Any] = json.loads(_MEASURED.read_text(encoding="utf-8"))
+    return tables

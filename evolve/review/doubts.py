@@ -1,4 +1,4 @@
-"""What is known against the programs of a run, in sentences: read them before you believe a score."""
+"""Reasons to doubt the programs of a run, in sentences: read them before you trust a score."""
 
 from collections.abc import Sequence
 
@@ -9,24 +9,24 @@ from evolve.archive.records import ProgramRecord
 
 
 def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:
-    """Why what a program gains on the suite is not believed to hold elsewhere: by the held-out suite, or by fresh
-    instances."""
+    """Why a program's gain on the suite is not trusted: by the held-out suite or by fresh instances; None without a
+    reason."""
     check = archive.fresh_check(program.generation)
     counts = check.counts if check.state is FreshState.FAILED else None
     return program.overfitted or (None if counts is None else counts.overfitted)
 
 
 def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
-    """Why programs are quarantined, a line each, and what that says; empty when none is."""
-    found = [program for program in programs if program.quarantine is not None]
-    lines = [f"generation {p.generation} is quarantined: {one_line(p.quarantine or '', 300)}" for p in found[:shown]]
-    if len(found) > shown:
-        lines.append(f"and {len(found) - shown} more are quarantined")
-    return [*lines, "The evaluator or the task has a hole: mend it before you believe a score."] if found else []
+    """Why programs are quarantined, a line each, and what to do; empty when none is."""
+    accused = [program for program in programs if program.quarantine is not None]
+    lines = [f"generation {p.generation} is quarantined: {one_line(p.quarantine or '', 300)}" for p in accused[:shown]]
+    if len(accused) > shown:
+        lines.append(f"and {len(accused) - shown} more are quarantined")
+    return [*lines, "The evaluator or the task has a bug: fix it before you trust a score."] if accused else []
 
 
 def overfitted(archive: RunReader) -> list[str]:
-    """That the best program is overfitted or looked up, and what that says; empty when it is not."""
+    """A sentence if the best program is overfitted; else empty."""
     best = archive.best
     why = None if best is None else why_overfitted(archive, best)
     if best is None or why is None:
@@ -35,25 +35,27 @@ def overfitted(archive: RunReader) -> list[str]:
 
 
 def unknown_elsewhere(archive: RunReader) -> list[str]:
-    """That the best program is not correct on the held-out suite or on fresh instances, or was not tried on all of
-    these, so that its gains are not known to hold; empty where they are."""
+    """Sentences if the best program is not correct on the held-out suite or on fresh instances, or was not tried on all
+    fresh instances, so that its gains may not hold there; else empty."""
     best, held_out = archive.best, archive.held_out_of_best
     if best is None or best.overfitted is not None:
         return []
-    check, known = archive.fresh_check(best.generation), "its gains are not known to hold there"
+    check, consequence = archive.fresh_check(best.generation), "its gains are not known to hold there"
     places = [one_line(held_out.suite, 60)] if held_out is not None and not held_out.correct else []
     failed = check.state is FreshState.FAILED and why_overfitted(archive, best) is None
     places += ["fresh instances"] if failed else []
-    found = [f"generation {best.generation}, the best, is not correct on {where}: {known}." for where in places]
+    sentences = [
+        f"generation {best.generation}, the best, is not correct on {where}: {consequence}." for where in places
+    ]
     if check.samples and check.state in (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED):
         how = "not tried" if check.state is FreshState.NOT_TRIED else "only partly tried"
-        found.append(f"generation {best.generation}, the best, was {how} on fresh instances: {known}.")
-    return found
+        sentences.append(f"generation {best.generation}, the best, was {how} on fresh instances: {consequence}.")
+    return sentences
 
 
 def held_out_change(archive: RunReader) -> str | None:
-    """How the best does on the held-out suite against the best before it that was tried there: `4 slots worse than the
-    best before, generation 16 (276)`; None where there is no such pair."""
+    """The best program on the held-out suite against the previous best tried there: `4 slots worse than the best
+    before, generation 16 (276)`; None without such a pair."""
     best, scores = archive.best, archive.held_out_scores
     if best is None:
         return None
@@ -68,5 +70,5 @@ def held_out_change(archive: RunReader) -> str | None:
 
 
 def against_best(archive: RunReader) -> list[str]:
-    """What is to be warned of before the best program is believed, a sentence each; empty where nothing is known."""
+    """The warnings about the best program, a sentence each; empty without any."""
     return [*overfitted(archive), *unknown_elsewhere(archive)]

@@ -1,9 +1,9 @@
-"""What a run is likely to cost, before it is paid for: arithmetic over a configuration and what is on record.
+"""The estimated cost of a run in advance: arithmetic over a configuration and the record.
 
-Before anything is on record, a proposal is taken to be one question, about as long as those that were measured
-(docs/models.md), and a document to be written over every `meta_every` programs. At most, every proposal is asked as
-often as it may be, each time of the dearest model that may be asked then, with the longest prompt and the longest
-answer that is reckoned with. Calls that fail are in neither.
+Before anything is on record, a proposal counts as one question of the length that was measured (docs/models.md), and an
+insights report is written every `meta_every` programs. The upper limit assumes that each proposal uses all its
+attempts, each at the most expensive model allowed there, with the longest prompt and the longest expected answer.
+Failed calls are in neither figure.
 """
 
 from collections.abc import Iterator
@@ -20,19 +20,19 @@ from evolve.review.texts import counted
 from evolve.trust import stored_config
 
 RULES_TOKENS, SOURCES = 6000, 4
-"""Tokens of a prompt: so many, and so many times those of the initial program, for others like it."""
+"""Tokens of a prompt: for its rules, and how many programs like the initial one it holds."""
 ANSWER_TOKENS = 1350
 DOCUMENT_IN, DOCUMENT_OUT = 3880, 380
-"""Tokens that a meta document takes for each program that it is written over."""
+"""Tokens of an insights report per program that it summarises."""
 ENOUGH = 10
-"""From so many ended generations on, what they took is what the next ones will."""
+"""With at least this many ended generations, their average cost predicts the next ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """US dollars, tokens and calls of `generations` proposals (None: no end is set, and the sums are of one);
-    `unpriced` names the models of unknown price, and then there are no dollars. `affordable` says how many generations
-    the budgets buy, None without one; `longest` is the longest answer reckoned with where a model has no limit."""
+    """The dollars of `generations` proposals (None: no end is set, and the sums are of one proposal). `unpriced` names
+    the models of unknown price; with any, there are no dollars. `affordable` is the number of generations that the
+    budgets buy, None without a budget. `longest` is the longest expected answer where a model has no limit."""
 
     generations: int | None
     about_usd: float | None
@@ -44,7 +44,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Each:
-    """What one generation takes, its part of a document included."""
+    """The cost of one generation, with its share of an insights report."""
 
     usd: float
     tokens: float
@@ -53,8 +53,8 @@ class _Each:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asking:
-    """The models that may cost something: `drawn` for a patch by weight; in the `first` attempt, and in those `again`
-    after it, at all; and the `writer` of the documents, if one."""
+    """The models that may cost something: `drawn` for a patch by weight; all that can get the `first` attempt, or the
+    attempts `again` after it; and the `writer` of insights reports, if any."""
 
     drawn: tuple[ModelConfig, ...]
     first: tuple[ModelConfig, ...]
@@ -64,12 +64,12 @@ class _Asking:
     @property
     def all(self) -> tuple[ModelConfig, ...]:
         """Each of them once."""
-        return tuple({one.shown_name: one for one in (*self.first, *self.again, *self.writer)}.values())
+        return tuple({model.shown_name: model for model in (*self.first, *self.again, *self.writer)}.values())
 
 
 def estimate(config: Config, *, source_tokens: int, begun: int = 0, ended: int = 0, spent: Spending) -> Estimate | None:
-    """What the generations cost that are still to come of a run whose initial program has so many tokens, when `begun`
-    have begun and `ended` have come to their end for what was `spent`. None where no model is asked that may cost."""
+    """The cost of the remaining generations of a run. `source_tokens`: the length of its initial program; `begun` and
+    `ended`: how many generations have begun and ended; `spent`: their cost. None if no model can cost anything."""
     asking = _asking(config)
     if not asking.all:
         return None
@@ -92,7 +92,7 @@ def estimate(config: Config, *, source_tokens: int, begun: int = 0, ended: int =
 
 
 def _asking(config: Config) -> _Asking:
-    """Who may be asked for what."""
+    """Which models can be asked for patches, repairs and insights reports."""
     if not config.models:
         return _Asking(drawn=(), first=(), again=(), writer=())
 
@@ -103,33 +103,33 @@ def _asking(config: Config) -> _Asking:
     repair, named = config.repair_model, any(model.shown_name == config.meta_model for model in config.models)
     return _Asking(
         drawn=paid(*drawn),
-        first=paid(*drawn, repair),  # the kind `fix` is asked for whatever its weight while no program is correct
+        first=paid(*drawn, repair),  # while no program is correct, the kind `fix` is requested whatever its weight
         again=paid(*drawn) if repair is None else paid(repair),
         writer=paid(config.meta_model if named else drawn[0]),
     )
 
 
 def _each(config: Config, asking: _Asking, *, prompt: int) -> _Each:
-    """What a generation is likely to take."""
+    """The likely cost of a generation."""
     shares = sum(model.weight for model in config.models)
     usd, tokens = _document_usd(asking), 0.0 + sum(DOCUMENT_IN + DOCUMENT_OUT for _ in asking.writer)
     for model in asking.drawn:
         answer = min(UsualOutput(model.max_tokens).tokens(), ANSWER_TOKENS)
         usd += model.weight / shares * (model.cost(prompt, answer) or 0.0)
         tokens += model.weight / shares * (prompt + answer)
-    of_a_document = 1 + 2 / config.meta_every  # each program is described, and then two things are made of that
-    return _Each(usd=usd, tokens=tokens, calls=1 + of_a_document)
+    report_calls = 1 + 2 / config.meta_every  # a summary per program, then scratchpad and recommendations
+    return _Each(usd=usd, tokens=tokens, calls=1 + report_calls)
 
 
 def _most_usd(config: Config, asking: _Asking) -> float:
-    """What a generation costs that is asked as often as it may be, each time of the dearest one."""
+    """The cost of a generation that uses all attempts, each at the most expensive model."""
 
-    def dearest(models: tuple[ModelConfig, ...]) -> float:
+    def most(models: tuple[ModelConfig, ...]) -> float:
         answers = ((model, UsualOutput(model.max_tokens).tokens()) for model in models)
         costs = (model.cost(config.prompt_tokens, answer) or 0.0 for model, answer in answers)
         return max(costs, default=0.0)
 
-    return dearest(asking.first) + (config.attempts - 1) * dearest(asking.again) + _document_usd(asking)
+    return most(asking.first) + (config.attempts - 1) * most(asking.again) + _document_usd(asking)
 
 
 def _document_usd(asking: _Asking) -> float:
@@ -137,7 +137,7 @@ def _document_usd(asking: _Asking) -> float:
 
 
 def _affordable(config: Config, each: _Each, spent: Spending, *, priced: bool) -> int | None:
-    """How many more generations the budgets buy; None too where the price is so small that no number says it."""
+    """How many more generations the budgets buy; also None if the price is too small for a finite number."""
     bought = [
         max(0.0, budget - gone) / of_one
         for budget, gone, of_one in (
@@ -150,19 +150,18 @@ def _affordable(config: Config, each: _Each, spent: Spending, *, priced: bool) -
     return int(min(bought)) if bought and isfinite(min(bought)) else None
 
 
-def estimate_lines(found: Estimate, config: Config) -> Iterator[str]:
-    """An estimate in sentences, and where each price is from."""
-    what = "a generation" if found.generations is None else counted(found.generations, "generation")
-    if found.about_usd is None or found.at_most_usd is None:
-        names = ", ".join(found.unpriced)
-        line = (
-            f"What {what} cost{'s' if found.generations in (None, 1) else ''} is unknown: no price of {names} is known"
-        )
+def estimate_lines(costs: Estimate, config: Config) -> Iterator[str]:
+    """An estimate in sentences, and the source of each price."""
+    subject = "a generation" if costs.generations is None else counted(costs.generations, "generation")
+    if costs.about_usd is None or costs.at_most_usd is None:
+        names = ", ".join(costs.unpriced)
+        line = f"{subject[0].upper()}{subject[1:]}: cost unknown, since the price of {names} is unknown"
     else:
-        as_long = f" with answers of up to {found.longest:,} tokens" if found.longest is not None else ""
-        line = f"{what[0].upper()}{what[1:]}: about {_usd(found.about_usd)}, at most {_usd(found.at_most_usd)}{as_long}"
-    if found.affordable is not None:
-        line += f"; the budget buys about {counted(found.affordable, 'generation')}"
+        as_long = f" with answers of up to {costs.longest:,} tokens" if costs.longest is not None else ""
+        about, at_most = _usd(costs.about_usd), _usd(costs.at_most_usd)
+        line = f"{subject[0].upper()}{subject[1:]}: about {about}, at most {at_most}{as_long}"
+    if costs.affordable is not None:
+        line += f"; the budget buys about {counted(costs.affordable, 'generation')}"
     yield f"{line}."
     for model in config.models:
         if model.script is None and model.price_in is not None and model.price_out is not None:
@@ -170,25 +169,28 @@ def estimate_lines(found: Estimate, config: Config) -> Iterator[str]:
 
 
 def price_text(model: ModelConfig) -> str:
-    """What a model costs, and who says so."""
+    """The price of a model and its source."""
     if model.price_in is None or model.price_out is None:
         return f"{model.shown_name}: price unknown"
     cached = "" if model.price_cached is None else f" ({model.price_cached:g} from the cache)"
-    where = model.price_from or "the configuration"
+    where = model.price_from or "from your configuration"
     return (
-        f"{model.shown_name}: {model.price_in:g} USD{cached} per million tokens in, {model.price_out:g} out, "
-        f"says {where}"
+        f"{model.shown_name}: {model.price_in:g} USD{cached} per million tokens in, {model.price_out:g} out ({where})"
     )
 
 
 def prices_on_record(archive: RunReader, *, model: str | None = None) -> list[str]:
-    """What the models of a run cost, and who says so, a line each: all that are real, or the one of that name. Nothing
-    where the configuration cannot be read."""
+    """The prices of a run's models and their sources, a line each: of all that are no script, or of the named one.
+    Empty if the configuration cannot be read."""
     try:
         models = stored_config(archive).models
-    except InputError:  # whoever shows the configuration says why
+    except InputError:  # `config_json` reports it
         return []
-    return [one_line(price_text(one), 400) for one in models if one.script is None and model in (None, one.shown_name)]
+    return [
+        one_line(price_text(priced), 400)
+        for priced in models
+        if priced.script is None and model in (None, priced.shown_name)
+    ]
 
 
 def _usd(amount: float) -> str:

@@ -1,4 +1,4 @@
-"""Programs on fresh instances, beside the initial program and the baselines: behind `evolve score --fresh`."""
+"""Programs on fresh instances, next to the initial program and the baselines: behind `evolve score --fresh`."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -13,14 +13,14 @@ from evaluator.task import Suite, Task
 from evolve.review.scores import metric_text, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, objective_title
 
-NO_BOUND: Final = "No optimum of a fresh instance is known: costs are compared, exactly."
+NO_BOUND: Final = "Fresh instances have no known optimum: costs are compared exactly."
 _BASELINES: Final = "baselines"
 
 
 def peers_of(task: Task) -> dict[str, Path]:
-    """What programs are compared with, by name: the task's initial program, first, and the baselines beside it."""
-    found = sorted((task.initial.parent / _BASELINES).glob(f"*{task.initial.suffix}"))
-    return {"initial program": task.initial} | {f"baseline {path.stem}": path for path in found}
+    """The programs to compare with, by name: the task's initial program first, then its baselines."""
+    baselines = sorted((task.initial.parent / _BASELINES).glob(f"*{task.initial.suffix}"))
+    return {"initial program": task.initial} | {f"baseline {path.stem}": path for path in baselines}
 
 
 def rows(evaluations: Mapping[str, Evaluation], initial: str, suite: Suite, seed: str) -> list[dict[str, Any]]:
@@ -80,5 +80,5 @@ def _count(name: str, row: Mapping[str, Any]) -> str:
 
 def _mean(costs: Sequence[Fraction | None]) -> float | None:
     """The mean of what the judge returned, in the task's own direction; None where an instance failed."""
-    known = [cost for cost in costs if cost is not None]
-    return float(sum(known) / len(known)) if known and len(known) == len(costs) else None
+    present = [cost for cost in costs if cost is not None]
+    return float(sum(present) / len(present)) if present and len(present) == len(costs) else None

@@ -1,7 +1,7 @@
-"""What is read of one generation: each fact that a list, a screen, a table, a page or a row of the API shows of it.
+"""The facts of one generation that lists, screens, tables, pages and the API show.
 
-A fact is computed when it is asked for: a property of `GenerationView`, or an entry of FACTS. What shows facts names
-them in a shape, out of which `to_json` makes a row.
+A fact is a property of `GenerationView` or an entry of FACTS, and is computed on request. A list, page or table names
+its facts in a shape, from which `to_json` makes a row.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,20 +21,20 @@ from evolve.insights.credit import NOBODY, Credit, Credits, change_on, on_median
 from evolve.insights.outcomes import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
 from evolve.review.calls import asked_for, attempt_json, with_kinds
-from evolve.review.curves import Reign
+from evolve.review.curves import BestHistory
 from evolve.review.doubts import why_overfitted
-from evolve.review.meta_documents import recommendation_followed
+from evolve.review.insights_reports import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import fresh_json, score_json
 from evolve.review.verdict import failures
 
 STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
-"""How far a generation can come, each stage part of the one before it."""
+"""The stages of a generation, in order."""
 
 _NOT_PARSED: Final = frozenset({PatchReason.NO_PATCH, PatchReason.TRUNCATED, PatchReason.MALFORMED})
-"""Refusals of what is no patch at all. Any other is of a patch that does not give a program."""
+"""Refusals of an answer without a readable patch. Other reasons refuse a patch that gives no program."""
 _UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", "nothing", "length"})
-"""Of an answer that is none, by how it ended."""
+"""How an unusable answer ended."""
 _MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
 
 Shape = dict[str, str]
@@ -90,11 +90,11 @@ COLUMNS: Final = shape_of(
 )
 """A generation in the columns that pages are drawn from."""
 PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} excluded runtime_s")
-"""What the page of a program has in addition to its texts and results."""
+"""The page of a program, without its texts and results."""
 
 
 class GenerationReader:
-    """Reads the generations of one run, and keeps what several of them need."""
+    """Reads the generations of one run, and keeps the values that several of them need."""
 
     def __init__(self, archive: RunReader) -> None:
         self.archive = archive
@@ -102,7 +102,7 @@ class GenerationReader:
         self._read = lru_cache(maxsize=4)(self._evaluation)
 
     def view(self, generation: int) -> "GenerationView":
-        """One generation. Raises KeyError for one that was not begun."""
+        """The view of a generation. Raises KeyError if it was not begun."""
         questions = self.archive.attempts(generation)
         return GenerationView(
             reader=self,
@@ -114,22 +114,22 @@ class GenerationReader:
         )
 
     def views(self, generations: Iterable[int]) -> list["GenerationView"]:
-        """These generations, in the order given."""
+        """The views of these generations, in the order given."""
         return list(map(self.view, generations))
 
     @property
     def best(self) -> "GenerationView | None":
-        """That of the best program; None while none is correct."""
+        """The view of the best program; None while none is correct."""
         return None if self.archive.best is None else self.view(self.archive.best.generation)
 
     @cached_property
-    def reign(self) -> Reign:
-        """Which value was the best when."""
-        return Reign(self.archive)
+    def best_history(self) -> BestHistory:
+        """The best value at each journal position."""
+        return BestHistory(self.archive)
 
     @cached_property
     def new_bests(self) -> frozenset[int]:
-        """The generations whose program was the best when it came."""
+        """The generations whose program was a new best."""
         return frozenset(record.generation for _, record in self.archive.reigns if record is not None)
 
     def generations(self, commits: Iterable[str]) -> list[int]:
@@ -141,7 +141,7 @@ class GenerationReader:
         return self._read(program.generation, program.stale)
 
     def _evaluation(self, generation: int, stale: bool) -> Evaluation:
-        """By generation and by the judge: a program that is scored again has another evaluation."""
+        """The evaluation by generation and judge: a rescored program has another one."""
         program = self.archive.program(generation)
         assert program is not None and program.stale is stale
         return self.archive.evaluation(program)
@@ -149,8 +149,8 @@ class GenerationReader:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GenerationView:
-    """One generation, with its program, if it has one. `asked` is None of the initial program, which nobody was asked
-    for, and `questions` are those that were put. A fact is None where it is not known, or there is no such thing."""
+    """One generation, with its program if it has one. `asked` is the proposal, None for the initial program;
+    `questions` are its attempts. A fact is None if it is unknown or does not apply."""
 
     reader: GenerationReader
     generation: int
@@ -178,17 +178,17 @@ class GenerationView:
 
     @property
     def made_from(self) -> ProgramRecord | AskedEvent | None:
-        """What names its parents, inspirations and island: its program, else the proposal."""
+        """The record with its parents, inspirations and island: its program, else its proposal."""
         return self.program or self.asked
 
     @property
     def parent(self) -> ProgramRecord | None:
-        """The program that its own was patched from."""
+        """The program that was patched to make its own."""
         return self.reader.archive.find(self.program.parents[0]) if self.program and self.program.parents else None
 
     @property
     def patch_kind(self) -> str:
-        """The kind of its program's patch; without a program, the kind that was asked for."""
+        """The kind of its program's patch; without a program, the requested kind."""
         return self.asked_kind if self.program is None else self.program.origin.kind.value
 
     @property
@@ -208,45 +208,45 @@ class GenerationView:
 
     @property
     def document(self) -> int | None:
-        """The insights report that its first prompt held, by the number of programs that it is after."""
+        """The insights report in its first prompt, by the number of programs before that report."""
         given = guidance_of(self.questions)
         return None if given is None else given["document"]
 
     @property
     def calls(self) -> list[Asked]:
-        """Each question with the HTTP attempts that it took."""
+        """Each question with its HTTP attempts."""
         return asked_for(self.reader.archive, self.generation)
 
     @cached_property
     def spent(self) -> Spending:
-        """What all of its calls took."""
+        """The cost of all its calls."""
         return spending_of(self.calls)
 
     @cached_property
     def called(self) -> int:
-        """How many calls to models it took."""
+        """The number of its model calls."""
         return sum(len(sent) for _, sent in self.calls)
 
     def spent_on(self, kind: str) -> Spending:
-        """What its calls of one kind took (see `evolve.review.calls.KINDS`)."""
-        found = Spending()
+        """The cost of its calls of one kind (see `evolve.review.calls.KINDS`)."""
+        spending = Spending()
         for each, call in with_kinds(self.calls):
-            found = found.sent().plus(call.usage) if each == kind else found
-        return found
+            spending = spending.sent().plus(call.usage) if each == kind else spending
+        return spending
 
     @property
     def t(self) -> float:
-        """When it came to its status, in wall seconds."""
+        """The time of its status, in wall seconds."""
         return self.reader.archive.times[self.generation]
 
     @cached_property
     def moment(self) -> Moment | None:
-        """Where the run stood at its end; None while it is open."""
+        """The state of the run at its end; None while it is open."""
         return None if self.status in OPEN else self.reader.archive.ended_generation(self.generation).moment
 
     @property
     def reason(self) -> str | None:
-        """A short name for why it has no correct program; None when it has one, or has not ended."""
+        """A short reason why it has no correct program; None if it has one or has not ended."""
         if self.program is not None:
             if self.program.quarantine is not None:
                 return "quarantined"
@@ -255,7 +255,7 @@ class GenerationView:
 
     @property
     def deciding(self) -> AttemptRecord | None:
-        """The question that says why there is no program (see `RunReader.deciding`)."""
+        """The attempt that explains why there is no program (see `RunReader.deciding`)."""
         return self.reader.archive.deciding(self.generation)
 
     @property
@@ -279,7 +279,7 @@ class GenerationView:
 
     @property
     def mark(self) -> str:
-        """best (when it came), correct, failed, quarantined; without a program refused, duplicate, unanswered, open."""
+        """best (a new best), correct, failed, quarantined; without a program refused, duplicate, unanswered, open."""
         if self.program is None:
             return "open" if self.status in OPEN else mark_of(self.status, self.deciding)
         if self.program.quarantine is not None:
@@ -290,7 +290,7 @@ class GenerationView:
 
     @cached_property
     def stage(self) -> int | None:
-        """How far it came: an index of STAGES, None of the initial program."""
+        """The last stage that it reached: an index of STAGES; None for the initial program."""
         return None if self.asked is None else STAGES.index(self._stage())
 
     def _stage(self) -> str:
@@ -315,21 +315,21 @@ class GenerationView:
 
     @property
     def whole_fault(self) -> str:
-        """Why it has no correct program: why its last answer was refused, why its program is quarantined, or what that
-        raised."""
+        """Why it has no correct program: the refusal of its last answer, the quarantine of its program, or the error
+        that its program raised."""
         if self.program is None:
-            said = "" if self.deciding is None else self.deciding.message or ""
-            return said.partition("\n")[2] if self.mark == "failed" else said
+            message = "" if self.deciding is None else self.deciding.message or ""
+            return message.partition("\n")[2] if self.mark == "failed" else message
         return "" if self.program.correct else self.program.quarantine or self.evaluation.detail
 
     @cached_property
     def fault(self) -> str:
-        """The same in a line."""
+        """The most telling line of `whole_fault`."""
         return telling_line(self.whole_fault)
 
     @property
     def why(self) -> str:
-        """What the patch is for, in its author's words; of what failed, its fault."""
+        """The author's description of the patch; for a failure, its fault."""
         return one_line(self.program.origin.description if self.program and self.program.correct else self.fault, 400)
 
     @property
@@ -340,34 +340,33 @@ class GenerationView:
 
     @cached_property
     def credit(self) -> Credit:
-        """What its program is measured against: its parent, or of a crossover the best that it saw."""
+        """The program to measure it against: its parent, or for a crossover the best program in its prompt."""
         return NOBODY if self.program is None else self.reader.credits.of(self.program)
 
     @property
     def value_change(self) -> float | None:
-        """By how much it is better than that, in the task's metric and direction."""
+        """Its gain over the program of `credit`, in the task's metric and direction."""
         return None if self.program is None else change_on(self.program, self.credit.base)
 
     @property
     def held_out_record(self) -> HeldOutEvent | None:
-        """What it scores on the held-out suite; None of a program that was never the best."""
+        """Its score on the held-out suite; None for a program that was never the best."""
         return self.reader.archive.held_out_scores.get(self.generation)
 
     @property
     def fresh(self) -> dict[str, Any] | None:
-        """The check on fresh instances at a session's end. None of a program that is not the best and never was at a
-        session's end."""
+        """The check on fresh instances at a session's end; None for a program that was the best at none."""
         check, best = self.reader.archive.fresh_check(self.generation), self.reader.archive.best
         return fresh_json(check) if self.program and (check.samples or self.program is best) else None
 
     @property
     def why_overfitted(self) -> str | None:
-        """Why what it gains on the suite is not believed to hold elsewhere."""
+        """Why its gain on the suite is not trusted; None without a reason."""
         return None if self.program is None else why_overfitted(self.reader.archive, self.program)
 
 
 SCORE: Final = frozenset(shape_of(f"{_SCORE} metrics"))
-"""Facts that an evaluation without a generation has, too (see `score_json`)."""
+"""Facts that an evaluation without a generation also has (see `score_json`)."""
 EVALUATION: Final = frozenset(
     shape_of("published_score detail feedback private sandbox evaluator_version peak_memory_mb runtime_s")
 )
@@ -376,7 +375,7 @@ _HELD_OUT: Final = ("suite", "combined_score", "correct", "value", "ceiling", "g
 
 FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "status": lambda g: g.status.value,
-    # where it comes from
+    # its origin
     "commit": lambda g: g.program and g.program.commit,
     "parents": lambda g: list(g.made_from.parents) if g.made_from else [],
     "parent_generations": lambda g: g.reader.generations(g.made_from.parents) if g.made_from else [],
@@ -391,22 +390,22 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "guidance": lambda g: recommendation_of(g.questions),
     "recommendation": lambda g: recommendation_followed(g.reader.archive, g.generation),
     "followed": lambda g: followed_by_answers(g.questions),
-    # what it took, and when it ended
+    # its cost, and when it ended
     "attempts": lambda g: list(map(attempt_json, g.calls)),
     "retries": lambda g: g.spent_on("retry").calls,
     "repairs": lambda g: g.spent_on("repair").calls,
     "repairs_usd": lambda g: g.spent_on("repair").cost_usd,
     "cost_usd": lambda g: g.spent.cost_usd,
     "tokens": lambda g: g.spent.tokens,
-    "tuning_evaluations": lambda g: _sum([one.tuning["evaluations"] for one in g.questions if one.tuning is not None]),
+    "tuning_evaluations": lambda g: _sum([q.tuning["evaluations"] for q in g.questions if q.tuning is not None]),
     "seconds": lambda g: g.reader.archive.chronicle.seconds(g.t),
     "position": lambda g: g.moment and g.moment.position,
     "spent_usd_after": lambda g: g.moment and g.moment.spent.known_usd,
     "tokens_after": lambda g: g.moment and g.moment.spent.tokens,
-    "best_after": lambda g: g.moment and g.reader.reign.value_at(g.moment.position),
+    "best_after": lambda g: g.moment and g.reader.best_history.value_at(g.moment.position),
     "notes": lambda g: notes_json(g.reader.archive, g.generation),
-    # how its program was judged
-    "strict": lambda g: g.program and (None if (found := g.evaluation.strict) is None else found.to_json()),
+    # the evaluation of its program
+    "strict": lambda g: g.program and (None if (report := g.evaluation.strict) is None else report.to_json()),
     "reordered": lambda g: (o := g.reader.archive.reordered.get(g.generation)) and asdict(o),
     "failures": lambda g: g.program and failures(g.evaluation),
     "quarantine": lambda g: g.program and g.program.quarantine,
@@ -420,17 +419,17 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "base": lambda g: g.credit.base and g.credit.base.generation,
     "wins": lambda g: g.credit.against_base,
     "best_wins": lambda g: g.credit.against_best,
-    "held_out": lambda g: (one := g.held_out_record) and {name: getattr(one, name) for name in _HELD_OUT},
-    "held_out_score": lambda g: (one := g.held_out_record) and one.combined_score,
-    "held_out_score_gap": lambda g: (one := g.held_out_record) and one.gap,
-    "held_out_value": lambda g: (one := g.held_out_record) and (one.value if one.correct else None),
-    "held_out_value_gap": lambda g: (one := g.held_out_record) and (one.value_gap if one.correct else None),
+    "held_out": lambda g: (held := g.held_out_record) and {name: getattr(held, name) for name in _HELD_OUT},
+    "held_out_score": lambda g: (held := g.held_out_record) and held.combined_score,
+    "held_out_score_gap": lambda g: (held := g.held_out_record) and held.gap,
+    "held_out_value": lambda g: (held := g.held_out_record) and (held.value if held.correct else None),
+    "held_out_value_gap": lambda g: (held := g.held_out_record) and (held.value_gap if held.correct else None),
 }
-"""The facts that are no property of a view: a further one is a line here, and its name in the shapes that show it."""
+"""The facts that are not properties of a view. To add one, add a line here and its name to the shapes that show it."""
 
 
 def mark_of(status: Status, deciding: AttemptRecord | None) -> str:
-    """How a generation without a program ended; `deciding` is the question that says why."""
+    """How a generation without a program ended; `deciding` is the attempt that explains it."""
     return _MARKS[status] if deciding is None or deciding.failure is None else "failed"
 
 

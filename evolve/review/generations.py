@@ -20,22 +20,22 @@ from evolve.review.texts import duration_text, patch_label
 
 
 def generation_called(archive: RunReader, name: str) -> int:
-    """The generation that a user means: as `RunReader.find` has it, or one that was proposed and became no program.
-    Raises ArchiveError."""
+    """The generation that a user names: any name that `RunReader.find` knows, or the number of a proposal without a
+    program. Raises ArchiveError."""
     if name.isascii() and name.isdigit() and len(name) < SHORT and int(name) in archive.statuses:
         return int(name)
     return archive.find(name).generation
 
 
 def all_generations(archive: RunReader, *, failed: bool = False) -> list[GenerationView]:
-    """Every generation that was begun, in order; `failed`: those that ended without a correct program."""
+    """Every generation that was begun, in order; `failed`: only those that ended without a correct program."""
     views = GenerationReader(archive).views(sorted(archive.statuses))
     return [view for view in views if view.is_failed] if failed else views
 
 
 def generations_table(archive: RunReader, views: Sequence[GenerationView], *, failed: bool) -> Table:
-    """A row for each generation: how it ended, what it was to be, what it took, and why it has no correct program.
-    `failed`: the whole reason, and no score."""
+    """A row for each generation: its outcome, request, cost, and why it has no correct program. `failed`: the whole
+    reason and no score."""
     table = TableOf(views)
     table.column("gen", lambda view: str(view.generation), number=True)
     table.column("ended as", _end_cell)
@@ -65,34 +65,33 @@ def _value_cell(view: GenerationView) -> Cell:
 
 
 def _calls(view: GenerationView) -> str:
-    """How many calls it took, and how many of them mended an answer or sent a request again: `3: 1 repair, 1 retry`."""
+    """The number of calls, with the repairs and retries among them: `3: 1 repair, 1 retry`."""
     again = ((view.spent_on("repair").calls, "repair", "repairs"), (view.spent_on("retry").calls, "retry", "retries"))
-    told = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in again if count)
-    return f"{view.called}: {told}" if told else str(view.called or "-")
+    repeats = ", ".join(f"{count} {singular if count == 1 else plural}" for count, singular, plural in again if count)
+    return f"{view.called}: {repeats}" if repeats else str(view.called or "-")
 
 
 def _advice(view: GenerationView) -> str:
-    """Which recommendation a generation was given, and what its answer says of that: `6.2 partly`."""
+    """The recommendation that a generation was given, and whether its answer followed it: `6.2 partly`."""
     given = recommendation_of(view.questions)
     return "" if given is None else f"{given[0]}.{given[1]} {followed_by_answers(view.questions) or ''}".rstrip()
 
 
 def _why(view: GenerationView, *, failed: bool) -> str:
-    """The patch, and what is wrong with a program that `failed`; without a program, why there is none."""
+    """The patch, with the fault of its program if `failed`; without a program, why there is none."""
     if view.program is None:
         return view.fault
     label = patch_label(view.program)
     return f"{label}: {view.fault}" if failed and not view.is_correct else label
 
 
-_RUN: Final = "=+-@\t\n|%\uff1d\uff0b\uff0d\uff20"
-"""What a text that a spreadsheet takes for a formula, or for a command, begins with."""
+_FORMULA_STARTS: Final = "=+-@\t\n|%\uff1d\uff0b\uff0d\uff20"
+"""The first characters of texts that a spreadsheet runs as a formula or a command."""
 
 
 def csv_text(archive: RunReader) -> str:
-    """Every generation that was begun, in order, under the keys of a row of `Run.programs`, and `status` and `reason`:
-    what is not known is empty, a list is joined by blanks, a record is JSON, and a text that would be run begins with
-    an apostrophe."""
+    """Every generation that was begun, in order, under the keys of a row of `Run.programs`, `status` and `reason`. An
+    unknown value is empty, a list is joined by blanks, a record is JSON, and a formula gets a leading apostrophe."""
     rows = [view.row(CSV) for view in all_generations(archive)]
     names = list(dict.fromkeys(name for row in rows for name in row))
     written = io.StringIO()
@@ -117,9 +116,9 @@ def _cell(value: Any) -> str:
 
 
 def harmless(text: str) -> str:
-    """A text as it may stand in a cell: no formula, and nothing that is no character. A carriage return, at which some
-    readers end a row, is a line feed, for which every writer quotes a cell."""
+    """A text that is safe in a cell: no formula, no invalid character. Carriage returns become line feeds, since some
+    readers end a row at them; writers quote line feeds."""
     plain = re.sub("\r\n?", "\n", text).replace("\0", "\\x00")
     plain = plain.encode("utf-8", "backslashreplace").decode("utf-8")
     begins = {plain[:1], plain.lstrip()[:1]} - {""}
-    return f"'{plain}" if begins & set(_RUN) else plain
+    return f"'{plain}" if begins & set(_FORMULA_STARTS) else plain

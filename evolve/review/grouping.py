@@ -1,6 +1,6 @@
-"""Runs that are compared: who scored them, and which differ in their seeds alone.
+"""Runs to compare, grouped by judge and then by configuration.
 
-Values of different suites or evaluators are no values of one thing: runs of each are compared among themselves.
+Values of different suites or evaluators are not comparable: only runs with the same judge are compared.
 """
 
 from collections import Counter
@@ -21,18 +21,19 @@ from evolve.search.stopping import StopReason
 from evolve.trust import stored_config
 
 MOST: Final = 500
-"""Runs that are compared at once."""
+"""The most runs in a comparison."""
 _WIDE: Final = 40  # characters of a label
 _OF_THE_JUDGE: Final = ("task", "suite", "evaluator_version", "task_digest")
 _IDENTIFIED: Final = ("task", "suite", "initial", "seed")
-"""What the record knows better than `run.yaml`, which has paths."""
+"""Keys taken from the record instead of `run.yaml`, where they may be paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRun:
-    """What is compared of one run. `name`: of runs that are compared with each other, no two have one. `judge`: who
-    scored it; `settings`: all that makes its configuration, but the seed. `value`: that of its best program, None where
-    none is correct. `priced`: all that it cost is known. `rescored`: another judge scored at first (see `curves`)."""
+    """The comparable facts of one run. `name` is unique within a comparison. `judge`: what scored it; `settings`: its
+    configuration but for the seed. `value`: the best program's, None if none is correct. `priced`: its whole cost is
+    known. `rescored`: another judge scored at first (see `curves`). `solved`: it is at the ceiling for good, so a
+    larger budget would not change its value."""
 
     name: str
     run_id: str | None
@@ -50,23 +51,23 @@ class ComparedRun:
     priced: bool
     source: str
     rescored: bool = False
-    solved: bool = False  # at the ceiling, for good: whatever it would have been given, its value stays
+    solved: bool = False
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Its keys in `evolve compare --json`; `curve`: where its best value changed, and its end."""
+        """Its keys in `evolve compare --json`; `curve` has the points where its best value changed, and its end."""
         before = (None, *(point.value for point in self.points))
         reached = [point for point, value in zip(self.points, before, strict=False) if point.value != value]
-        told = [*reached, *self.points[-1:]]
+        drawn = [*reached, *self.points[-1:]]
         names = ("priced", "seed", "value", "generation", "held_out", "overfitted", "warnings")
-        ended_with = {name: getattr(self, name) for name in names}
+        outcome = {name: getattr(self, name) for name in names}
         took = {axis: spent_on(self.points, axis) for axis in AXES}
-        curve = [[*(getattr(point, axis) for axis in AXES), point.value] for point in told]
-        return {"run": self.name} | ended_with | took | {"curve": curve}
+        curve = [[*(getattr(point, axis) for axis in AXES), point.value] for point in drawn]
+        return {"run": self.name} | outcome | took | {"curve": curve}
 
 
 def read_run(name: str, archive: RunReader) -> ComparedRun:
-    """What is compared of a run. Raises InputError where its configuration is damaged."""
+    """The comparable facts of a run. Raises InputError if its configuration is damaged."""
     best, held_out = archive.best, archive.held_out_of_best
     config = flat(stored_config(archive).model_dump(mode="json"))
     settings = {key: value for key, value in config.items() if key not in _IDENTIFIED}
@@ -96,22 +97,21 @@ def read_run(name: str, archive: RunReader) -> ComparedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGroup:
-    """Runs of one configuration: they differ in their seeds alone. `label`: what no other group is called, among all
-    that are compared."""
+    """Runs of one configuration: they differ only in their seeds. `label` is unique within a comparison."""
 
     label: str
     runs: tuple[ComparedRun, ...]
 
     @property
     def best(self) -> ComparedRun | None:
-        """The run with the best program; None where no run has a correct one."""
-        known = [run for run in self.runs if run.value is not None]
-        return max(known, key=lambda run: run.objective.direction.sign * (run.value or 0.0), default=None)
+        """The run with the best program; None if no run has a correct one."""
+        scored = [run for run in self.runs if run.value is not None]
+        return max(scored, key=lambda run: run.objective.direction.sign * (run.value or 0.0), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTogether:
-    """Groups of runs that one judge scored, on one suite, by one metric: what may be compared."""
+    """Comparable groups of runs: scored by one judge, on one suite, by one metric."""
 
     judge: Mapping[str, str]
     groups: tuple[RunGroup, ...]
@@ -128,14 +128,14 @@ class JudgedTogether:
 
 
 def grouped(runs: Iterable[ComparedRun]) -> list[JudgedTogether]:
-    """The runs by who scored them, and then by configuration, in the order in which they were named; groups are called
-    by their runs' names, where these are `<name>-s<seed>` as in an experiment, else A, B, ... Raises InputError for
-    fewer than two, more than MOST, or one run named twice (a copy is the same)."""
+    """The runs by judge, and then by configuration, in the given order. Groups are labelled by their runs' names if
+    these are `<name>-s<seed>` as in an experiment, else A, B, ... Raises InputError for fewer than two runs, more than
+    MOST, or one run named twice (also as a copy)."""
     runs = list(runs)
     if not 2 <= len(runs) <= MOST:
         raise InputError(f"{len(runs)} run{'s' * (len(runs) != 1)} to compare: name at least two, and at most {MOST}")
     if (twice := counted_twice(runs)) is not None:
-        raise InputError(f"{are_one(*twice)}: name each once, or it would count twice")
+        raise InputError(f"{are_one(*twice)}: name each run once, or it would count twice")
     by_judge: dict[tuple[tuple[str, str], ...], list[list[ComparedRun]]] = {}
     for run in runs:
         groups = by_judge.setdefault(_scored_by(run, runs), [])
@@ -162,39 +162,39 @@ def _labels(groups: Sequence[Sequence[ComparedRun]]) -> list[str]:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Each name in one line, of a long one head and tail; what would read like one before it has a number."""
+    """Each name in one line, the middle of a long one cut out; a repeated label gets a number."""
     half = _WIDE // 2
-    found: list[str] = []
+    labels: list[str] = []
     for name in names:
         text = one_line(name, len(name))
         label = short = text if len(text) <= _WIDE else f"{text[: half - 1]}…{text[-half:]}"
         number = 1
-        while label in found:
+        while label in labels:
             number += 1
             label = f"{short} ({number})"
-        found.append(label)
-    return found
+        labels.append(label)
+    return labels
 
 
 def _scored_by(run: ComparedRun, among: Sequence[ComparedRun]) -> tuple[tuple[str, str], ...]:
-    """Who scored a run, and in what: values of two metrics are no values of one thing, whoever scored them. One in
-    which nothing has ended yet has the metric of the first other that the same judge scored."""
-    alike = (other for other in among if other.points and other.judge == run.judge)
+    """The judge and the metric of a run, since values of two metrics are not comparable. A run in which nothing has
+    ended yet takes the metric of the first other run with the same judge."""
+    alike = (peer for peer in among if peer.points and peer.judge == run.judge)
     shown = (run if run.points else next(alike, run)).objective
     return (*run.judge, ("metric", shown.metric), ("direction", shown.direction.value))
 
 
 def counted_twice(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ComparedRun] | None:
-    """The first two that are one run (its folder, and so its name, or a copy, which has its id), if there are any."""
-    for one, other in combinations(runs, 2):
-        if one.name == other.name or (one.run_id is not None and one.run_id == other.run_id):
-            return one, other
+    """The first two entries that are the same run, if any: by name (the same folder) or by run id (a copy)."""
+    for first, second in combinations(runs, 2):
+        if first.name == second.name or (first.run_id is not None and first.run_id == second.run_id):
+            return first, second
     return None
 
 
-def are_one(one: ComparedRun, other: ComparedRun) -> str:
-    """That two runs are one, in words."""
-    return f"{one_line(one.name, 80)} and {one_line(other.name, 80)} are one run"
+def are_one(first: ComparedRun, second: ComparedRun) -> str:
+    """A clause that two entries are the same run."""
+    return f"{one_line(first.name, 80)} and {one_line(second.name, 80)} are the same run"
 
 
 def _label(number: int) -> str:
@@ -205,63 +205,61 @@ def _label(number: int) -> str:
 
 
 def differences(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
-    """The keys of the configuration whose values are not the same in all groups: what each has, by its label."""
+    """The configuration keys whose values differ between groups, with each group's value by its label."""
     keys = dict.fromkeys(key for group in groups for key in group.runs[0].settings)
-    found = []
+    rows = []
     for key in keys:
         values = {group.label: group.runs[0].settings.get(key) for group in groups}
         if any(value != values[groups[0].label] for value in values.values()):
-            found.append({"key": key, "values": values})
-    return found
+            rows.append({"key": key, "values": values})
+    return rows
 
 
-def told_apart(judged: Sequence[JudgedTogether]) -> str | None:
-    """Why not all runs are compared with each other; None where they are."""
+def why_not_comparable(judged: Sequence[JudgedTogether]) -> str | None:
+    """Why not all runs are compared with each other; None if they are."""
     if len(judged) == 1:
         return None
-    what = ", ".join(_differing(judged))
-    return f"These runs were not scored alike ({what}): their values are never averaged, and stand apart below."
+    differing = ", ".join(_differing(judged))
+    return f"These runs were scored differently ({differing}), so they are compared in separate sections below."
 
 
 def _differing(judged: Sequence[JudgedTogether]) -> list[str]:
-    """What of the judges is not the same for all runs, what decides the rest first."""
-    return [key.replace("_", " ") for key in judged[0].judge if len({one.judge[key] for one in judged}) > 1]
+    """The keys of the judge that differ between runs, the most decisive first."""
+    return [key.replace("_", " ") for key in judged[0].judge if len({together.judge[key] for together in judged}) > 1]
 
 
 def alike(together: JudgedTogether, judged: Sequence[JudgedTogether]) -> str | None:
-    """What runs of one configuration differ in, in a sentence; None where there are several configurations. `judged`:
-    all that were named."""
+    """A sentence about the differences between runs of one configuration; None for several configurations. `judged`:
+    all runs of the comparison."""
     seeds = {run.seed for run in together.runs}
     if len(together.groups) > 1:
         return None
     if len(together.runs) == 1:
         return f"Not compared: the other runs have another {_differing(judged)[0]}."
     if len(seeds) == 1:
-        return "One configuration and one seed: these runs differ in nothing that was set."
-    return "One configuration: these runs differ in their seeds alone."
+        return "One configuration and one seed: these runs have the same settings."
+    return "One configuration: these runs differ only in their seeds."
 
 
 def remarks(together: JudgedTogether) -> list[str]:
-    """What a reader must know of the groups before the numbers, a sentence each."""
-    found = []
+    """Warnings about the groups, a sentence each, to read before the numbers."""
+    sentences = []
     for group in together.groups:
         ends = Counter((run.seed, run.value) for run in group.runs if run.seed is not None and run.value is not None)
         twice = sorted({seed for (seed, _), times in ends.items() if times > 1})
         if twice:
-            which = ", ".join(map(str, twice))
-            found.append(
-                f"{group.label} counts one result several times: of seed {which}, which ended with equal bests."
-            )
+            seeds = ", ".join(map(str, twice))
+            sentences.append(f"{group.label} counts a result several times: seed {seeds} ended with equal bests.")
         missing = sum(run.value is None for run in group.runs)
         if missing:
-            found.append(f"{missing} of {len(group.runs)} runs of {group.label} have no correct program.")
+            sentences.append(f"{missing} of {len(group.runs)} runs of {group.label} have no correct program.")
         if any(run.self_judged for run in group.runs):
-            found.append(f"the values of {group.label} are self-judged: a program shares the process that scores it.")
-        again = sum(run.rescored for run in group.runs)
-        if again:
-            which = f"{again} of {len(group.runs)} runs of {group.label} had another evaluator at first"
-            found.append(f"{which}: until it changed, the best is that of the programs that were scored again.")
-        fooled = sum(run.overfitted is not None for run in group.runs)
-        if fooled:
-            found.append(f"the best of {fooled} of {len(group.runs)} runs of {group.label} is overfitted.")
-    return found
+            sentences.append(f"The values of {group.label} are self-judged: a program shares the scoring process.")
+        rescored = sum(run.rescored for run in group.runs)
+        if rescored:
+            subject = f"{rescored} of {len(group.runs)} runs of {group.label} had another evaluator at first"
+            sentences.append(f"{subject}: until the change, their curve shows the best of the rescored programs.")
+        overfitted = sum(run.overfitted is not None for run in group.runs)
+        if overfitted:
+            sentences.append(f"The best of {overfitted} of {len(group.runs)} runs of {group.label} is overfitted.")
+    return sentences

@@ -1,5 +1,4 @@
-"""Instance by instance: what programs cost next to the bounds, how one compares with its parent and the best, and
-pictures of its answers."""
+"""The instances of a program: costs and bounds, the comparison with its parent and the best, pictures of answers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 
 
 class Against(StrEnum):
-    """How one result compares with another program's on the same instance: by its exact cost, failures last."""
+    """How a result compares with another program's on the same instance: by exact cost, failures last."""
 
     BETTER = "better"
     SAME = "same"
@@ -37,7 +36,7 @@ _TONES = {Against.BETTER: Tone.GOOD, Against.SAME: Tone.QUIET, Against.WORSE: To
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceRow:
-    """One instance. `bound` is None where none is known; `against` names other programs, each with the comparison."""
+    """One instance. `bound` is None if unknown; `against` maps the names of other programs to the comparison."""
 
     result: InstanceResult
     what: str
@@ -48,7 +47,7 @@ class InstanceRow:
 
     @property
     def gap(self) -> Fraction | None:
-        """How far from its bound the judge's number lies."""
+        """The distance of the judge's number from its bound."""
         if self.bound is None or self.result.cost is None:
             return None
         return self.direction.sign * (self.bound - self.result.cost)
@@ -73,22 +72,21 @@ OTHERS = ("parent", "best")
 def instance_rows(
     archive: RunReader, program: ProgramRecord, suite: Suite | None, descriptions: Sequence[str] = ()
 ) -> list[InstanceRow]:
-    """A program's results. `suite` knows the bounds, None when it cannot be read; `descriptions` are of its
-    instances."""
+    """A program's results. `suite` has the bounds, None if it cannot be read; `descriptions` are of its instances."""
     evaluation = archive.evaluation(program)
     results, direction = evaluation.results, evaluation.objective.per_instance
-    others = {
-        name: {result.instance: result for result in archive.evaluation(other).results}
-        for name, other in _others(archive, program).items()
+    references = {
+        name: {result.instance: result for result in archive.evaluation(reference).results}
+        for name, reference in _others(archive, program).items()
     }
     instances = {} if suite is None else {instance.index: instance for instance in suite.instances}
     rows = []
     for result in results:
         instance = instances.get(result.instance)
         against = {
-            name: compared(result, found[result.instance], direction)
-            for name, found in others.items()
-            if result.instance in found
+            name: compared(result, results_of[result.instance], direction)
+            for name, results_of in references.items()
+            if result.instance in results_of
         }
         rows.append(
             InstanceRow(
@@ -103,31 +101,31 @@ def instance_rows(
     return rows
 
 
-def compared(one: InstanceResult, other: InstanceResult, direction: Direction = Direction.MINIMISE) -> Against:
-    """How `one` compares with `other`: by the direction of the task, and anything better than nothing."""
-    if one.cost == other.cost:
+def compared(result: InstanceResult, reference: InstanceResult, direction: Direction = Direction.MINIMISE) -> Against:
+    """How `result` compares with `reference`, in the task's direction; any cost is better than none."""
+    if result.cost == reference.cost:
         return Against.SAME
-    if one.cost is None or other.cost is None:
-        return Against.WORSE if one.cost is None else Against.BETTER
-    return Against.BETTER if direction.sign * (one.cost - other.cost) > 0 else Against.WORSE
+    if result.cost is None or reference.cost is None:
+        return Against.WORSE if result.cost is None else Against.BETTER
+    return Against.BETTER if direction.sign * (result.cost - reference.cost) > 0 else Against.WORSE
 
 
 def _others(archive: RunReader, program: ProgramRecord) -> dict[str, ProgramRecord]:
-    """The programs that it is compared with; the best one not with itself."""
-    found = {"parent": archive.find(program.parents[0])} if program.parents else {}
+    """The programs to compare with: its parent, and the best unless it is the best."""
+    references = {"parent": archive.find(program.parents[0])} if program.parents else {}
     if archive.best is not None and archive.best is not program:
-        found["best"] = archive.best
-    return found
+        references["best"] = archive.best
+    return references
 
 
 def summary(rows: Sequence[InstanceRow]) -> list[str]:
-    """Against whom it is better, worse or the same on how many instances, and on how many it attains the bound."""
+    """On how many instances it is better, the same or worse than its parent and the best, or reaches the bound."""
     lines = []
     for name in OTHERS:
         counts = Counter(row.against[name] for row in rows if name in row.against)
         if counts:
-            told = ", ".join(f"{counts[against]} {against.value}" for against in Against)
-            lines.append(f"Against the {name}: {told}.")
+            tally = ", ".join(f"{counts[against]} {against.value}" for against in Against)
+            lines.append(f"Against the {name}: {tally}.")
     if any(row.bound is not None for row in rows):
         reached = sum(row.gap == 0 for row in rows)
         lines.append(f"{reached} of {len(rows)} instances at their bound.")
@@ -135,7 +133,7 @@ def summary(rows: Sequence[InstanceRow]) -> list[str]:
 
 
 def table(rows: Sequence[InstanceRow]) -> Table:
-    """One line for each instance; no columns for what nobody knows."""
+    """A row for each instance; columns without any known value are left out."""
     number = "cost" if all(row.direction is Direction.MINIMISE for row in rows) else "value"
     table = TableOf(rows)
     table.column("inst", lambda row: str(row.result.instance), number=True)
@@ -176,58 +174,59 @@ def _number(value: Fraction | None) -> str:
 
 
 def judge_of(archive: RunReader) -> tuple[Task, Suite] | None:
-    """The task and the suite of a run where they ship with evolve and are those that scored it: reading an archive runs
-    none of its code, and a task is code. None where bounds, names and pictures cannot be had."""
+    """The task and the suite of a run if they ship with evolve and scored it; else None, without bounds, names and
+    pictures. Reading an archive runs none of its code, and a task is code."""
     identity = archive.identity
-    known = installed(str(identity["task"]), str(identity["suite"]))
-    if known is None or known[2] != identity.get("evaluator_version"):
+    installed_task = installed(str(identity["task"]), str(identity["suite"]))
+    if installed_task is None or installed_task[2] != identity.get("evaluator_version"):
         return None
-    return known[0], known[1]
+    return installed_task[0], installed_task[1]
 
 
 def matrix(archive: RunReader) -> dict[str, Any]:
-    """The costs of the initial program and of each new best, a list each, by instance, with `bounds` and `names` where
-    they can be had. Programs that an earlier judge scored are left out."""
+    """The costs of the initial program and of each new best, a list each, by instance, with `bounds` and `names` if
+    available. Programs that an earlier judge scored are left out."""
     current = [program for program in archive.programs if not program.stale]
     bests = new_bests(current)
     programs = [*(program for program in current[:1] if program not in bests), *bests]
     evaluations = [archive.evaluation(program) for program in programs]
-    count = max((len(one.results) for one in evaluations), default=0)
+    count = max((len(evaluation.results) for evaluation in evaluations), default=0)
     judge = judge_of(archive)
-    known = () if judge is None or len(judge[1].instances) != count else judge[1].instances
+    instances = () if judge is None or len(judge[1].instances) != count else judge[1].instances
     return {
         "indices": list(range(count)),
-        "names": [] if judge is None else [judge[0].judge.describe(instance) for instance in known],
-        "bounds": [finite(instance.bound) for instance in known] if known else [None] * count,
-        "proven": [instance.proven for instance in known] if known else [False] * count,
+        "names": [] if judge is None else [judge[0].judge.describe(instance) for instance in instances],
+        "bounds": [finite(instance.bound) for instance in instances] if instances else [None] * count,
+        "proven": [instance.proven for instance in instances] if instances else [False] * count,
         "columns": [program.generation for program in programs],
-        "costs": [[finite(result.cost) for result in one.results] for one in evaluations],
-        "outcomes": [[result.outcome.value for result in one.results] for one in evaluations],
-        "shares": _shares(evaluations[-1], known) if evaluations else [],
+        "costs": [[finite(result.cost) for result in evaluation.results] for evaluation in evaluations],
+        "outcomes": [[result.outcome.value for result in evaluation.results] for evaluation in evaluations],
+        "shares": _shares(evaluations[-1], instances) if evaluations else [],
         "direction": evaluations[-1].objective.per_instance.value if evaluations else None,
     }
 
 
-def _shares(best: Evaluation, known: Sequence[Instance]) -> list[float | None]:
-    """How much each instance holds the best program back, as its prompts say it; None where that says nothing."""
+def _shares(best: Evaluation, instances: Sequence[Instance]) -> list[float | None]:
+    """How much each instance holds the best program back, as in prompts; None without such a share."""
     if best.self_judged or best.spread is not None or not best.correct:
         return [None] * len(best.results)
-    shares = instance_shares(best, {one.index: one.bound for one in known if one.bound is not None})
+    shares = instance_shares(
+        best, {instance.index: instance.bound for instance in instances if instance.bound is not None}
+    )
     return [finite(shares.get(result.instance)) for result in best.results]
 
 
 MOST: Final = 100
-"""Instances of one program that are drawn: the first ones."""
+"""The most instances of a program that are drawn."""
 MOST_CHARACTERS: Final = 500_000
-"""Pictures of one program are drawn until they are so long together."""
+"""The most characters of a program's pictures together."""
 
 
 def pictures(archive: RunReader, program: ProgramRecord) -> tuple[dict[str, str], str | None]:
-    """A picture (SVG) of each of a program's first answers, by instance, and why some are lacking that should be there.
-    None are where the judge draws none or is not at hand, and where no answers are on record: they are of programs that
-    were the best.
+    """A picture (SVG) of each of a program's first answers, by instance, and why some are missing. There are none if
+    the judge draws none or is unavailable, or if no answers are on record (only new bests have them).
 
-    Answers may be somebody else's: only what the judge accepts is drawn.
+    The archive is not trusted: only answers that the judge accepts are drawn.
     """
     judge = judge_of(archive)
     try:
@@ -236,7 +235,7 @@ def pictures(archive: RunReader, program: ProgramRecord) -> tuple[dict[str, str]
         return {}, str(lost)
     if judge is None or answers is None:
         return {}, None
-    found: dict[str, str] = {}
+    drawings: dict[str, str] = {}
     problem, size = None, 0
     for instance, answer in list(zip(judge[1].instances, answers, strict=False))[:MOST]:
         try:
@@ -246,14 +245,14 @@ def pictures(archive: RunReader, program: ProgramRecord) -> tuple[dict[str, str]
             continue
         size += len(drawn)
         if size > MOST_CHARACTERS:
-            return found, f"the pictures from instance {instance.index} on are left out: they are too long together"
+            return drawings, f"the pictures from instance {instance.index} on are left out: they are too long together"
         if drawn:
-            found[str(instance.index)] = drawn
-    return found, problem
+            drawings[str(instance.index)] = drawn
+    return drawings, problem
 
 
 def _drawn(task: Task, instance: Instance, answer: object) -> str:
-    """The picture of an answer that the judge accepts; empty where it draws none. Raises TaskError."""
+    """The picture of an answer that the judge accepts; empty if it draws none. Raises TaskError."""
     verdict = task.judge.judge(instance, answer)
     if verdict.outcome is not Outcome.OK:
         raise TaskError(f"the answer to instance {instance.index} is {verdict.outcome.value}, and is not drawn")

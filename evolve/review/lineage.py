@@ -1,4 +1,4 @@
-"""The way from the initial program to another one, as a chain of small steps."""
+"""The lineage from the initial program to another one, as a chain of small steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -8,7 +8,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.core.program import PatchKind
 from evolve.review.catalogue import gain_cell
 from evolve.review.generation_view import GenerationView
-from evolve.review.meta_documents import recommendation_followed
+from evolve.review.insights_reports import recommendation_followed
 from evolve.review.overview import author, held_out_field
 from evolve.review.scores import sentence, value_text
 from evolve.review.table import Cell, Fields, known_fields
@@ -24,15 +24,15 @@ def chain(archive: RunReader, program: ProgramRecord) -> list[ProgramRecord]:
 
 
 def diffs(line: Sequence[ProgramRecord], source: Callable[[ProgramRecord], str], short: Mapping[str, str]) -> list[str]:
-    """The diff of each program against the one before it; empty for the first. Each source is read once."""
-    found = [""]
+    """The diff of each program against its predecessor; empty for the first. Each source is read once."""
+    texts = [""]
     for (before, old), (after, new) in pairwise((program, source(program)) for program in line):
-        found.append(unified_diff(old, new, program_label(before, short), program_label(after, short)))
-    return found
+        texts.append(unified_diff(old, new, program_label(before, short), program_label(after, short)))
+    return texts
 
 
 def title(line: Sequence[ProgramRecord]) -> str:
-    """Where the chain leads, and how far."""
+    """The end of the chain and its length."""
     first, last = line[0], line[-1]
     if len(line) == 1:
         return f"Generation {last.generation} is the initial program: {sentence(last)}"
@@ -41,11 +41,11 @@ def title(line: Sequence[ProgramRecord]) -> str:
 
 
 def step_fields(view: GenerationView, program: ProgramRecord) -> Fields:
-    """What stands above a step's diff: the score change, the description, and who and what had a part in it."""
+    """The head of a step's diff: score change, description, parents, inspirations, recommendation and author."""
     parent, reader = view.parent, view.reader
     before, gain = "" if parent is None else f"{value_text(parent.value)} -> ", gain_cell(program, parent)
     parents, shown = reader.generations(program.parents), reader.generations(program.inspirations)
-    if program.origin.kind is PatchKind.CROSS:  # it is made of all of them
+    if program.origin.kind is PatchKind.CROSS:  # made of all of them
         parents, shown = list(dict.fromkeys((*parents, *shown))), []
     return known_fields(
         ("score", Cell(f"{before}{sentence(program)}, {gain.text}", gain.tone)),

@@ -1,4 +1,4 @@
-"""One generation as a screen: its program, or what became of the proposal, and why it was asked for as it was; behind
+"""One generation as a screen: its program or the outcome of its proposal, and how it was requested; behind
 `evolve show`."""
 
 import json
@@ -13,7 +13,7 @@ from evolve.insights.outcomes import followed_by_answers, guidance_of
 from evolve.review.calls import call_line, spending_text, usage_text
 from evolve.review.estimate import prices_on_record
 from evolve.review.generation_view import GenerationView
-from evolve.review.meta_documents import recommendation_followed
+from evolve.review.insights_reports import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import (
     change_text,
@@ -44,7 +44,10 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
         ("held-out", held_out_field(view)),
         ("best known", None if program.beyond is None else Cell(program.beyond, Tone.GOOD)),
         ("fresh", fresh_text(check) if check.samples or program is archive.best else None),
-        ("excluded", Cell("a person took it out of choice and best", Tone.BAD) if program.excluded else None),
+        (
+            "excluded",
+            Cell("by a person: it can be neither a parent nor the best", Tone.BAD) if program.excluded else None,
+        ),
         ("overfitted", None if why is None else Cell(why, Tone.BAD)),
         ("change", _change_text(program, view.parent)),
         ("outcome", outcome_cell(program)),
@@ -68,7 +71,7 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
 
 
 def _proposal_fields(view: GenerationView) -> Fields:
-    """A generation that has no program: how it stands or ended, and every attempt."""
+    """A generation without a program: its status and every attempt."""
     archive, last, ended = view.reader.archive, view.questions[-1], view.status not in OPEN
     return known_fields(
         ("status", Cell(view.ended_as, Tone.BAD if ended else Tone.PLAIN)),
@@ -83,24 +86,24 @@ def _proposal_fields(view: GenerationView) -> Fields:
 
 
 def held_out_field(view: GenerationView) -> str | None:
-    """What its program scores on the held-out suite, and on which."""
+    """The score of its program on the held-out suite, with the suite's name."""
     held_out = view.held_out_record
     return None if held_out is None else f"{held_out_text(held_out)} ({held_out.suite})"
 
 
 def author(program: ProgramRecord) -> str:
-    """Who wrote a program, and in which way."""
+    """The kind of patch and the model behind a program."""
     return f"{program.origin.kind.value}, {program.origin.model}"
 
 
 def _note_field(view: GenerationView) -> tuple[str, str]:
-    """What people wrote about it."""
+    """The notes that people wrote about it."""
     notes = [f"{time_text(note['t'])}  {note['text']}" for note in notes_json(view.reader.archive, view.generation)]
     return "note" if len(notes) == 1 else "notes", "\n".join(notes)
 
 
 def _asking_fields(view: GenerationView) -> Fields:
-    """What it took to have an answer, what was recommended, and how it was asked."""
+    """The cost of its answers, the recommendation in its prompt, and how it was requested."""
     archive, questions = view.reader.archive, view.questions
     return known_fields(
         ("took", spending_text(view.spent) if view.spent else None),
@@ -112,15 +115,15 @@ def _asking_fields(view: GenerationView) -> Fields:
 
 
 def search_text(tuning: Mapping[str, int]) -> str:
-    """What a search over numbers took, and what it changed."""
+    """The cost and the changes of a search over numbers."""
     idle = f", {tuning['dropped']} change nothing" if tuning["dropped"] else ""
     return f"{tuning['numbers']} numbers in {tuning['evaluations']} evaluations: {tuning['changed']} changed{idle}"
 
 
 def title(view: GenerationView) -> str:
-    """What a generation is called on a screen."""
+    """The title of a generation on a screen."""
     if view.program is None:
-        return f"Generation {view.generation}: {'not finished yet' if view.status in OPEN else 'no program came of it'}"
+        return f"Generation {view.generation}: {'not finished yet' if view.status in OPEN else 'no program'}"
     return f"Generation {view.generation}: {patch_label(view.program, 200)}"
 
 
@@ -153,7 +156,7 @@ def _change_text(program: ProgramRecord, parent: ProgramRecord | None) -> str:
     if parent is None:
         return "none: it is the initial program"
     change = change_text(program, parent)
-    than = {"-": "not to be compared with", "the same": "the same as"}.get(change, f"{change} than")
+    than = {"-": "not comparable with", "the same": "the same as"}.get(change, f"{change} than")
     return f"{than} generation {parent.generation} ({value_text(parent.value)})"
 
 
@@ -163,8 +166,8 @@ def _named(archive: RunReader, commits: Iterable[str]) -> str:
 
 
 def asked_how(view: GenerationView) -> list[str]:
-    """What was particular to the question, and what the answer says of the recommendation in it; empty where nothing
-    was, and of the initial program, which nobody was asked for."""
+    """What was special about the question, and whether the answer followed its recommendation; empty if nothing was,
+    and for the initial program."""
     if view.asked is None:
         return []
     how = ["asked without guidance"] if view.asked.unguided else []
@@ -175,25 +178,25 @@ def asked_how(view: GenerationView) -> list[str]:
     return how if followed is None else [*how, f"followed: {followed.value}"]
 
 
-_BY = {"bandit": "whose yield for its cost may be the highest", "trial": "of which too little was known"}
+_BY = {"bandit": "which may improve most for its cost", "trial": "to learn more about it"}
 _UNITS = {"usd": "USD", "tokens": "tokens", "proposals": "proposals"}
 
 
 def _model(picked: Picked | None, attempts: Sequence[AttemptRecord]) -> list[str]:
-    """Why these models were asked, where they were not drawn by weight."""
+    """Why these models were asked, if they were not drawn by weight."""
     how = []
     repairs = [attempt for attempt in attempts if attempt.repair]
     if picked is not None and len(repairs) < len(attempts):
-        how.append(f"asked of {one_line(attempts[0].model, 60)}, {_why_picked(picked)}")
+        how.append(f"asked {one_line(attempts[0].model, 60)}, {_why_picked(picked)}")
     if repairs:
-        what = "the program" if repairs[0] is attempts[0] else "the answer"
-        how.append(f"{what} to be mended by {one_line(repairs[0].model, 60)} (repair_model)")
+        subject = "the program" if repairs[0] is attempts[0] else "the answer"
+        how.append(f"{subject} was given to {one_line(repairs[0].model, 60)} for repair (repair_model)")
     return how
 
 
 def _why_picked(picked: Picked) -> str:
-    said = _BY[picked.by]
+    reason = _BY[picked.by]
     if picked.reward is None or picked.cost is None or picked.unit is None:
-        return f"{said}: no proposal of it had ended"
-    cost = "as much as any other" if picked.unit == "proposals" else f"{picked.cost:.4g} {_UNITS[picked.unit]}"
-    return f"{said}: {picked.proposals} proposals, mean reward {picked.reward:.3f}, each for {cost}"
+        return f"{reason}: none of its proposals had ended"
+    cost = "the same cost as others" if picked.unit == "proposals" else f"{picked.cost:.4g} {_UNITS[picked.unit]} each"
+    return f"{reason}: {picked.proposals} proposals, mean reward {picked.reward:.3f}, {cost}"

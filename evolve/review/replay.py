@@ -1,4 +1,4 @@
-"""Two evaluations of one program side by side: the record, and what scoring it again finds."""
+"""Two evaluations of one program side by side: the recorded one and a new one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from evolve.review.texts import patch_label
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two evaluations of one program side by side: the instances that disagree, each with what is recorded and what is
-    found (None where there is no such instance), and what else disagrees.
+    """Two evaluations of one program side by side: `differences` has each instance that disagrees, as (recorded,
+    replayed), None if an evaluation has no such instance.
 
     `fields` maps `outcome`, `combined_score`, `published_score`, `ceiling`, `quarantine` and the judge's metrics
-    to (recorded, replayed) where they disagree. Nothing that a clock measured is compared, but where the clock is
-    or chance is in the score (`timed`): there the instances must be right or wrong as before, and the spreads of the
-    scores overlap. What else a script says of a self-judged program may hold times, and stands `aside`.
+    to (recorded, replayed) if they disagree. Nothing that a clock measured is compared. Where the score itself depends
+    on the clock or on chance (`timed`), the outcomes of instances must agree and the spreads of the scores overlap.
+    Other values of a script about a self-judged program may hold times; their differences stand `aside`.
     """
 
     differences: Mapping[int, tuple[InstanceResult | None, InstanceResult | None]]
@@ -36,14 +36,12 @@ class Comparison:
 
 
 def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
-    """`recorded` beside `replayed`, instance by instance and as a whole."""
+    """Compare two evaluations, instance by instance and as a whole."""
     first = {result.instance: result for result in recorded.results}
     second = {result.instance: result for result in replayed.results}
     timed = recorded.spread is not None and replayed.spread is not None
     pairs = {index: (first.get(index), second.get(index)) for index in sorted(first.keys() | second.keys())}
-    differences = {
-        index: (one, other) for index, (one, other) in pairs.items() if _seen(one, timed) != _seen(other, timed)
-    }
+    differences = {index: (old, new) for index, (old, new) in pairs.items() if _seen(old, timed) != _seen(new, timed)}
     before, after = _whole(recorded), _whole(replayed)
     fields = {
         name: (before.get(name), after.get(name))
@@ -63,9 +61,9 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
 
 _OF_THE_SCORE: Final = ("outcome", "combined_score", "published_score", "ceiling", "quarantine")
 _SHOWN: Final = 20
-"""Instances that are named, of those that disagree."""
+"""The most disagreeing instances that are named."""
 _TIMELESS: Final = frozenset({"outcome", "quarantine"})
-"""The figures of the whole that repeat even where the clock is the score."""
+"""The fields that repeat even if the clock is the score."""
 
 
 def _whole(evaluation: Evaluation) -> dict[str, object]:
@@ -94,8 +92,8 @@ def to_json(
         "replayed": _side(replayed),
         "equal": comparison.equal,
         "differences": [
-            {"instance": index, "recorded": _measured(one), "replayed": _measured(other)}
-            for index, (one, other) in comparison.differences.items()
+            {"instance": index, "recorded": _measured(old), "replayed": _measured(new)}
+            for index, (old, new) in comparison.differences.items()
         ],
     }
 
@@ -106,7 +104,7 @@ def _side(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def title(program: ProgramRecord, short: str) -> str:
-    """Which program was scored again; `short` is its commit as it is shown."""
+    """The program that was scored again; `short` is its shortened commit."""
     return f"Generation {program.generation} ({short}), {patch_label(program)}, scored again"
 
 
@@ -124,24 +122,24 @@ def differences_table(comparison: Comparison) -> Table:
     """The instances that disagree."""
     table = TableOf(comparison.differences.items())
     table.column("instance", lambda entry: str(entry[0]), number=True)
-    table.column("recorded", lambda entry: _said(entry[1][0]), fit=Fit.FOLD)
-    table.column("replayed", lambda entry: _said(entry[1][1]), fit=Fit.FOLD)
+    table.column("recorded", lambda entry: _result_text(entry[1][0]), fit=Fit.FOLD)
+    table.column("replayed", lambda entry: _result_text(entry[1][1]), fit=Fit.FOLD)
     return table.table()
 
 
 def remarks(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) -> list[str]:
-    """What else a reader must know: figures of the whole that disagree, another evaluator, another sandbox."""
+    """Further differences: fields of the whole, another evaluator, another sandbox."""
     lines = [f"{name}: recorded {before!r}, replayed {after!r}" for name, (before, after) in comparison.fields.items()]
     if comparison.aside:
         names = ", ".join(one_line(name, 60) for name in comparison.aside)
-        lines.append(f"The script says otherwise of {names}, which decides nothing.")
+        lines.append(f"The script's values differ for {names}; they do not affect the result.")
     if recorded.evaluator_version != replayed.evaluator_version:
         lines.append(
-            f"The evaluator is not the one that scored it then: version {recorded.evaluator_version[:12]} is recorded, "
-            f"this is {replayed.evaluator_version[:12]} (judge, adapter, suite or sandbox policy changed)."
+            f"The evaluator has changed: version {recorded.evaluator_version[:12]} is recorded, "
+            f"this is {replayed.evaluator_version[:12]} (another judge, adapter, suite or sandbox policy)."
         )
     if recorded.sandbox != replayed.sandbox:
-        lines.append(f"The sandbox level was {recorded.sandbox} then, and is {replayed.sandbox} now.")
+        lines.append(f"The sandbox level was {recorded.sandbox} and is now {replayed.sandbox}.")
     return lines
 
 
@@ -154,18 +152,18 @@ def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Compariso
     if comparison.equal and comparison.timed:
         return (
             f"Equal: every one of the {total} instances ended as recorded, and the speeds agree within their spread "
-            "(a clock measured them: they never repeat exactly)."
+            "(measured speeds never repeat exactly)."
         )
     if comparison.equal:
         return f"Equal: every one of the {total} instances ended as recorded, with the same exact cost."
     if not comparison.differences:
-        return f"Different: the instances agree, but {' and '.join(comparison.fields)} of the whole does not."
+        return f"Different: the instances agree, but not the overall {' and '.join(comparison.fields)}."
     count, first = len(comparison.differences), [*comparison.differences][:_SHOWN]
     more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
     return f"Different on {count} of {total} instances: {', '.join(map(str, first))}{more}."
 
 
-def _said(result: InstanceResult | None) -> str:
+def _result_text(result: InstanceResult | None) -> str:
     if result is None:
         return "no such instance"
     if result.cost is None:

@@ -18,7 +18,7 @@ from evolve.trust import stored_config
 
 
 class RunCall(NamedTuple):
-    """One HTTP attempt, with what it was for (a key of KINDS) and the model that it was sent to."""
+    """One HTTP attempt, with its kind (a key of KINDS) and its model."""
 
     kind: str
     model: str
@@ -27,65 +27,66 @@ class RunCall(NamedTuple):
 
 def all_calls(archive: RunReader) -> list[RunCall]:
     """Every HTTP attempt, for proposals and then for insights reports."""
-    found = []
+    calls = []
     for generation in archive.statuses:
         for attempt in archive.attempts(generation):
             asked = [(attempt, archive.http_attempts(attempt, attempt.key))]
-            found += [RunCall(kind, attempt.model, call) for kind, call in with_kinds(asked)]
+            calls += [RunCall(kind, attempt.model, call) for kind, call in with_kinds(asked)]
     for key in archive.accounts.calls:
         if isinstance(key, MetaKey):
             answer, model = archive.chronicle.meta_answers.get(key), archive.calls(key)[0].model
-            found += [RunCall("insights", model, call) for call in archive.http_attempts(answer, key)]
-    return found
+            calls += [RunCall("insights", model, call) for call in archive.http_attempts(answer, key)]
+    return calls
 
 
 def calls_by_kind(calls: Sequence[RunCall]) -> list[dict[str, Any]]:
-    """How many calls were for what, and what those took; no row for what was not called."""
-    groups = {kind: [one.call for one in calls if one.kind == kind] for kind in KINDS}
-    return [{"kind": kind} | _totals(found) for kind, found in groups.items() if found]
+    """The number and the cost of the calls of each kind; no row for a kind without calls."""
+    groups = {kind: [sent.call for sent in calls if sent.kind == kind] for kind in KINDS}
+    return [{"kind": kind} | _totals(group) for kind, group in groups.items() if group]
 
 
 def calls_json(archive: RunReader) -> dict[str, Any]:
-    """How the calls to models ended, how long answers took, and what each model cost."""
+    """How the calls to models ended, their latency, and each model's cost."""
     calls = all_calls(archive)
     models: dict[str, list[Call]] = {}
-    for one in calls:
-        models.setdefault(one.model, []).append(one.call)
-    of_models = [{"model": model} | _totals(found) for model, found in sorted(models.items())]
+    for sent in calls:
+        models.setdefault(sent.model, []).append(sent.call)
+    of_models = [{"model": model} | _totals(group) for model, group in sorted(models.items())]
     open_still = "under way" if archive.running else "cut off"
-    status = Counter(open_still if one.call.status == CALLING else one.call.status for one in calls)
-    return _totals([one.call for one in calls]) | {
+    status = Counter(open_still if sent.call.status == CALLING else sent.call.status for sent in calls)
+    return _totals([sent.call for sent in calls]) | {
         "by_status": dict(sorted(status.items())),
         "kinds": calls_by_kind(calls),
         "models": of_models,
-        "said": _said([one.call for one in calls]),
+        "said": _server_messages([sent.call for sent in calls]),
         "adapted": adaptations(archive),
     }
 
 
-_MOST_SAID: Final = 5
+_MOST_MESSAGES: Final = 5
 
 
-def _said(calls: Sequence[Call]) -> list[dict[str, Any]]:
-    """What servers said where calls failed, the most frequent first: how many calls heard it, at most five of each
+def _server_messages(calls: Sequence[Call]) -> list[dict[str, Any]]:
+    """The servers' messages about failed calls with their counts, the most frequent first, at most five of each
     status."""
-    heard = Counter((call.status, one_line(call.message, 400)) for call in calls if call.message)
+    messages = Counter((call.status, one_line(call.message, 400)) for call in calls if call.message)
     shown: Counter[str] = Counter()
-    found = []
-    for (status, message), count in heard.most_common():
+    rows = []
+    for (status, message), count in messages.most_common():
         shown[status] += 1
-        if shown[status] <= _MOST_SAID:
-            found.append({"status": status, "message": message, "calls": count})
-    return found
+        if shown[status] <= _MOST_MESSAGES:
+            rows.append({"status": status, "message": message, "calls": count})
+    return rows
 
 
 def troubles_json(archive: RunReader, *, running: bool) -> list[dict[str, Any]]:
-    """The models whose last calls failed, or (`silent`) have no answer: of those that failed since its last answer how
-    many there are, what the server said last, when (`t`), and when a request is sent again (`next_t`); of a silence
-    when it began, from when on it is one (`shown_t`), and when its request is given up (`gives_up_t`)."""
+    """The models in trouble. Of a model whose last calls failed: how many since its last answer (`failed`), the
+    server's last message and its time (`t`), and the time of the next try (`next_t`). Of a model that does not answer
+    (`silent`): when the request was sent (`t`), when the silence is unusual (`shown_t`), and when the request is given
+    up (`gives_up_t`)."""
     accounts = archive.accounts
     failing, next_tries = accounts.failing, accounts.next_tries()
-    found = [
+    troubles = [
         {"model": model, "status": last.status, "message": one_line(last.message, 400), "t": last.t}
         | {"failed": len(earlier) + 1, "next_t": next_tries.get(model) if running else None}
         for model, (*earlier, last) in failing.items()
@@ -95,17 +96,17 @@ def troubles_json(archive: RunReader, *, running: bool) -> list[dict[str, Any]]:
             silent = {"model": model, "status": "silent", "message": "no answer", "t": event.t, "failed": 0}
             gives_up_t = None if event.limit_s is None else event.t + event.limit_s
             shown_t = event.t + silent_after_s(accounts.longest_s.get(model, 0.0))
-            found.append(silent | {"shown_t": shown_t, "gives_up_t": gives_up_t})
-    return found
+            troubles.append(silent | {"shown_t": shown_t, "gives_up_t": gives_up_t})
+    return troubles
 
 
 def adaptations(archive: RunReader) -> list[str]:
-    """What is asked of models otherwise than they are configured, since their endpoints want it so."""
-    return [f"{one.model}: {one}" for one in archive.chronicle.adaptations]
+    """The changes to requests that endpoints required, one per model and parameter."""
+    return [f"{adaptation.model}: {adaptation}" for adaptation in archive.chronicle.adaptations]
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
-    """What calls took together. Those without an end count in `total` alone: what is kept for them is not spent yet."""
+    """The cost of calls together. Calls without an end count in `total` only: the amount reserved is not spent yet."""
     ended = [call for call in calls if call.status != CALLING]
     latencies = sorted(call.usage.latency_s for call in calls if call.usage.latency_s > 0)
     costs = [call.usage.cost_usd for call in ended]
@@ -124,57 +125,61 @@ def _totals(calls: Sequence[Call]) -> dict[str, Any]:
 
 
 def _rank(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed (the nearest rank)."""
+    """The smallest value that at least this share of the sorted values does not exceed (the nearest rank)."""
     index = min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))
     return ordered[index]
 
 
 def config_json(archive: RunReader) -> dict[str, Any]:
-    """The configuration in force, which keys differ from the defaults ([key, default, value]), and after how many
-    `generations` the run stops (None: never for that). `problem` says why the latter two are not known, if so."""
+    """The configuration in force, its changes from the defaults ([key, default, value]), and its limit of `generations`
+    (None: no such limit). `problem` says why the latter two are unknown, if they are."""
     text = archive.config_text()
     try:
         config = stored_config(archive)
     except InputError as unreadable:
         return {"text": text, "changed": [], "generations": None, "problem": str(unreadable)}
     default = flat(Config().model_dump(mode="json"))
-    found = flat(config.model_dump(mode="json"))
-    keys = sorted(default.keys() | found.keys(), key=lambda key: (key not in default, key))
-    changed = [[key, default.get(key), found.get(key)] for key in keys if default.get(key) != found.get(key)]
+    own = flat(config.model_dump(mode="json"))
+    keys = sorted(default.keys() | own.keys(), key=lambda key: (key not in default, key))
+    changed = [[key, default.get(key), own.get(key)] for key in keys if default.get(key) != own.get(key)]
     return {"text": text, "changed": changed, "generations": config.generations, "problem": None}
 
 
 def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """A configuration by dotted keys; a model's under its name, `models.NAME.KEY`."""
-    found: dict[str, Any] = {}
+    flattened: dict[str, Any] = {}
     for key, value in document.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
+            flattened |= flat(value, f"{prefix}{key}.")
         elif key == "models" and not prefix:
             for model in value:
                 name = model["name"] or model["model"]
-                found |= flat({k: v for k, v in model.items() if k != "name"}, f"models.{name}.")
+                flattened |= flat({k: v for k, v in model.items() if k != "name"}, f"models.{name}.")
         else:
-            found[f"{prefix}{key}"] = value
-    return found
+            flattened[f"{prefix}{key}"] = value
+    return flattened
 
 
 def how_it_stands(finished: str | None, *, running: bool) -> str:
-    """Whether a run goes on, or how it ended, in words."""
+    """The state of a run in words: running, or how it ended."""
     return end_text(finished) if finished else "running" if running else "killed"
 
 
 def sessions_json(archive: RunReader) -> list[dict[str, Any]]:
-    """How the run was begun, went on and ended."""
-    told = {"reason", "changed", "identity", "rescore"}
+    """The events at which the run began, resumed and ended."""
+    shown = {"reason", "changed", "identity", "rescore"}
     return [
-        {"t": one.t, "event": one.event, "detail": {k: v for k, v in document_of(one).items() if k in told}}
-        for one in archive.chronicle.sessions
+        {
+            "t": session.t,
+            "event": session.event,
+            "detail": {k: v for k, v in document_of(session).items() if k in shown},
+        }
+        for session in archive.chronicle.sessions
     ]
 
 
 def notes_json(archive: RunReader, generation: int | None = None) -> list[dict[str, Any]]:
-    """What people wrote beside the generations, or beside one."""
+    """The notes of people: all, or those on one generation."""
     return [
         {"t": note.t, "generation": note.generation, "text": note.text}
         for note in archive.chronicle.notes

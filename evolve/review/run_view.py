@@ -1,6 +1,6 @@
-"""What is read of one run: each fact that a list, a page or a comparison shows of it.
+"""The facts of one run that lists, pages and comparisons show.
 
-As with `evolve.review.generation_view`, a fact is computed when a shape names it.
+As in `evolve.review.generation_view`, a fact is computed when a shape names it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ from evolve.review.curves import lines, sampled
 from evolve.review.doubts import against_best, held_out_change
 from evolve.review.generation_view import COLUMNS, STAGES, GenerationReader, GenerationView, Shape, shape_of
 from evolve.review.generations import all_generations
+from evolve.review.insights_reports import missing_reports, timeline
 from evolve.review.instances import judge_of, matrix
 from evolve.review.lineage import chain
-from evolve.review.meta_documents import standing, timeline
 from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.run_facts import (
     adaptations,
@@ -46,20 +46,20 @@ LISTED_RUN: Final = shape_of(
 )
 """A run in `list --json`."""
 OPENED_RUN: Final = shape_of(f"run task suite fingerprint repeatable overfitted fresh {_STANDS} t t_last {_SPENT}")
-"""What `list RUN --json` says of the run itself."""
+"""The keys of `list RUN --json` about the run itself."""
 OF_ALL: Final = shape_of("uplift adapted models calls_by_kind since_best tuning_baseline")
-"""What follows there behind the programs and generations."""
+"""The keys of `list RUN --json` after the programs and generations."""
 HEAD: Final = shape_of(
     f"""events state newest=t_last self_judged spent troubles {_AIMS} believed best=best_generation best_value path
     sessions notes"""
 )
-"""The small keys of a page: what may change with every event."""
+"""The small keys of a page, which may change with every event."""
 REST: Final = shape_of(
     "lines instances funnel failures yields models meta learning uplift calls config since_best tuning_baseline"
 )
-"""What of a page is made of the whole run."""
+"""The keys of a page that need the whole run."""
 PAGE: Final = shape_of("name=run task suite seed run_id began=t") | HEAD | REST
-"""A page of a run, but for its generations."""
+"""A page of a run, without its generations."""
 SUMMARY: Final = shape_of(
     f"""name=run task suite seed began=t state newest=t_last self_judged spent {_AIMS} believed best=best_value
     held_out programs generations=ended correct quarantined curve=long_curve"""
@@ -67,12 +67,12 @@ SUMMARY: Final = shape_of(
 """A row of the page of runs."""
 
 _POINTS: Final = 100
-"""So many values stand for the curve of a run on a page."""
+"""The number of values in a run's curve on a page."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunView:
-    """One run. `name` is what it is called; `views` are those of all its generations in order, if at hand."""
+    """One run by its `name`. `views` are those of all its generations in order, if the caller has them."""
 
     name: str
     archive: RunReader
@@ -89,44 +89,44 @@ class RunView:
 
     @cached_property
     def best(self) -> GenerationView | None:
-        """That of the best program; None while none is correct."""
+        """The view of the best program; None while none is correct."""
         return GenerationReader(self.archive).best
 
     @cached_property
     def score(self) -> Mapping[str, Any]:
-        """What is said of the best program's score; nothing while none is correct."""
+        """The facts of the best program's score; empty while none is correct."""
         best = self.archive.best
         bounds = {} if best is None else {"value_bound": best.value_bound, "value_gap": best.value_gap}
         return bounds if best is None else score_json(best) | bounds
 
     @cached_property
     def models(self) -> Sequence[ModelYield]:
-        """What each of its models yielded."""
+        """The yield of each of its models."""
         return model_yields(self.archive)
 
     @cached_property
     def running(self) -> bool:
-        """Whether a session goes on."""
+        """Whether a session is in progress."""
         return self.archive.finished is None and self.archive.running
 
     @property
     def state(self) -> str:
-        """Whether it goes on, or why it does not."""
+        """Running, or how it ended, in words."""
         return how_it_stands(self.archive.finished, running=self.running)
 
     @property
     def shown(self) -> ProgramRecord | None:
-        """The program that says what the run is about: the best, or the newest while none is correct."""
+        """The program with the run's objective and bounds: the best, or the newest while none is correct."""
         return self.archive.best or next(iter(self.archive.programs[-1:]), None)
 
     @property
     def target(self) -> dict[str, Any] | None:
-        """What its one gap is to: a bound, proven to be the optimum or not, as in the terminal's tables; where no bound
-        is known the best known value."""
+        """The reference of its gap, as in the terminal's tables: a bound, proven to be the optimum or not; if there is
+        no bound, the best known value."""
         if self.shown is not None and self.shown.value_bound is not None:
             return {"value": self.shown.value_bound, "name": bound_word(self.shown.objective)}
-        known = None if self.shown is None else self.shown.best_known
-        return None if known is None else {"value": known.value, "name": "best known"}
+        best_known = None if self.shown is None else self.shown.best_known
+        return None if best_known is None else {"value": best_known.value, "name": "best known"}
 
 
 _OF_THE_BEST: Final = frozenset(
@@ -165,7 +165,7 @@ def _best_known_json(run: RunView) -> dict[str, Any] | None:
 
 
 def _believed_json(run: RunView) -> dict[str, Any]:
-    """What is known for and against the best program."""
+    """The results of all checks of the best program."""
     archive, best, held, record = run.archive, run.best, run.archive.held_out_of_best, run.archive.best
     evaluation = None if best is None else best.evaluation
     return {
@@ -192,8 +192,7 @@ _COUNTED: Final = ("asked", "answered", "applied", "correct", "improved", "best"
 
 
 def _funnel(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
-    """For each of STAGES, how many generations came that far, and which ended there. The initial program, which nobody
-    was asked for, counts in none."""
+    """For each of STAGES, how many proposals reached it, and which ended there."""
     ended: list[list[int]] = [[] for _ in STAGES]
     for view in views:
         if view.stage is not None:
@@ -206,8 +205,8 @@ def _funnel(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
 
 
 def _failures(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
-    """Why generations gave no correct program, and why answers were refused that were asked for again within one
-    (`again`, with the generations), the most frequent reason first: how often, which, and the last one's words."""
+    """The reasons why generations gave no correct program, the most frequent first: how often, which generations, and
+    the last message. `again`: the generations in which an answer was refused for that reason and requested again."""
     ended: dict[str, list[GenerationView]] = {}
     again: dict[str, list[AttemptRecord]] = {}
     for view in views:
@@ -216,7 +215,7 @@ def _failures(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
         for attempt in view.questions[:-1]:
             if attempt.reason is not None:
                 again.setdefault(attempt.reason, []).append(attempt)
-    found = [(reason, ended.get(reason, []), again.get(reason, [])) for reason in dict.fromkeys((*ended, *again))]
+    groups = [(reason, ended.get(reason, []), again.get(reason, [])) for reason in dict.fromkeys((*ended, *again))]
     return [
         {
             "reason": reason,
@@ -225,18 +224,17 @@ def _failures(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
             "again": [attempt.generation for attempt in refused],
             "example": block(failed[-1].whole_fault if failed else refused[-1].message or "", _EXAMPLE_LIMIT),
         }
-        for reason, failed, refused in sorted(found, key=lambda one: (-len(one[1]) - len(one[2]), one[0]))
+        for reason, failed, refused in sorted(groups, key=lambda group: (-len(group[1]) - len(group[2]), group[0]))
     ]
 
 
 def _yields(views: Sequence[GenerationView], models: Sequence[ModelYield]) -> list[dict[str, Any]]:
-    """What each kind, model (these are counted elsewhere, only listed) and feature gave, those asked for most first:
-    how many came how far; `gain`, the sum of how much each was better than its parent, where it was; `cost_usd`, None
-    where the price of one is not known, and `gain_per_usd` too where nothing was paid. A program that changed several
-    things counts in the group of each."""
+    """The yield of each patch kind, model and feature, the most requested first: how many proposals reached each stage;
+    `gain`, the sum of all improvements over the parent; `cost_usd`, None if a price is unknown; `gain_per_usd`, also
+    None if nothing was paid. A program with several features counts for each."""
     of_models = [
-        _yield_row("model", one.model, [getattr(one, name) for name in _COUNTED], one.gain, one.spent.cost_usd)
-        for one in models
+        _yield_row("model", model.model, [getattr(model, name) for name in _COUNTED], model.gain, model.spent.cost_usd)
+        for model in models
     ]
     kinds = _grouped("kind", views, lambda view: (view.patch_kind,))
     return [*kinds, *of_models, *_grouped("feature", views, lambda view: dict.fromkeys(view.features))]
@@ -276,7 +274,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "fingerprint": lambda r: r.archive.fingerprint(),
     "repeatable": lambda r: all(program.spread is None for program in r.archive.programs),
     "config": lambda r: config_json(r.archive),
-    # how it stands
+    # its state
     "finished": lambda r: r.archive.finished,
     "running": lambda r: r.running,
     "state": lambda r: {"text": r.state, "finished": r.archive.finished, "running": r.running},
@@ -291,7 +289,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "quarantined": lambda r: sum(program.quarantine is not None for program in r.archive.programs),
     "curve": lambda r: sampled(r.archive),
     "long_curve": lambda r: [value for value in sampled(r.archive, _POINTS) if value is not None],
-    # what it took
+    # its cost
     "model_calls": lambda r: r.archive.spent.calls,
     "tokens": lambda r: r.archive.spent.tokens,
     "cost_usd": lambda r: r.archive.spent.cost_usd,
@@ -306,8 +304,8 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "calls": lambda r: calls_json(r.archive),
     "calls_by_kind": lambda r: calls_by_kind(all_calls(r.archive)),
     "adapted": lambda r: adaptations(r.archive),
-    "models": lambda r: [one.to_json() for one in r.models],
-    # what it aims at, and its best
+    "models": lambda r: [model.to_json() for model in r.models],
+    # its objective, and its best
     "objective": lambda r: r.shown and r.shown.objective.to_json(),
     "bound": _bound_json,
     "best_known": _best_known_json,
@@ -321,17 +319,17 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "fresh": lambda r: r.best and r.best.fresh,
     "held_out": lambda r: (h := r.archive.held_out_of_best) and h.value,
     "believed": _believed_json,
-    "path": lambda r: [one.generation for one in chain(r.archive, r.archive.best)] if r.archive.best else [],
+    "path": lambda r: [step.generation for step in chain(r.archive, r.archive.best)] if r.archive.best else [],
     "lines": lambda r: lines(r.archive),
     "instances": lambda r: matrix(r.archive),
-    # what is made of all its generations
+    # facts that need all its generations
     "funnel": lambda r: _funnel(r.generations),
     "failures": lambda r: _failures(r.generations),
     "yields": lambda r: _yields(r.generations, r.models),
-    "uplift": lambda r: (found := uplift_of(r.archive, r.generations)) and found.to_json(),
+    "uplift": lambda r: (uplift := uplift_of(r.archive, r.generations)) and uplift.to_json(),
     "meta": lambda r: timeline(r.archive, {g.generation: (g.mark, g.value_change) for g in r.generations}),
-    "learning": lambda r: standing(r.archive),
+    "learning": lambda r: missing_reports(r.archive),
     "since_best": lambda r: standstill(r.archive),
     "tuning_baseline": lambda r: tuned_alone(r.archive),
 }
-"""Every other fact: a further one is a line here, and its name in the shapes that show it."""
+"""Every other fact. To add one, add a line here and its name to the shapes that show it."""

@@ -1,4 +1,4 @@
-"""Where runs are found, by the path of their folder or by name under `runs/`, and where a new one is put."""
+"""The folders of runs: found by path or by name under `runs/`, and chosen for a new run."""
 
 import difflib
 import time
@@ -23,9 +23,9 @@ def known_runs(runs: Path = RUNS) -> list[str]:
 
 
 def resolve_run(name: str, runs: Path = RUNS) -> Path:
-    """The folder of the run called `name`, which may also be its path. Raises InputError, naming what there is.
+    """The folder of a run, by name or path. Raises InputError with the names of the runs that there are.
 
-    A folder that holds no run is returned when nothing better bears the name: opening it says what it lacks.
+    A folder without a run is returned if no run has the name: opening it says what is missing.
     """
     candidates = [Path(name), runs / name] if name else []
     folders = [path for path in candidates if _is_folder(path)]
@@ -38,8 +38,8 @@ def resolve_run(name: str, runs: Path = RUNS) -> Path:
 
 
 def run_names(folders: Sequence[Path]) -> list[str]:
-    """What to call the runs in these folders: by the last part of each path, or by as many as tell them all apart. Two
-    have one name only where they are one folder."""
+    """Unique names for the runs in these folders: the last parts of each path, as few as distinguish them all. Only the
+    same folder gets the same name twice."""
     paths = [folder.resolve() for folder in folders]
     depths = range(1, max((len(path.parts) for path in paths), default=0) + 1)
     named = ([str(Path(*path.parts[-depth:])) for path in paths] for depth in depths)
@@ -47,7 +47,7 @@ def run_names(folders: Sequence[Path]) -> list[str]:
 
 
 def new_run_folder(config: Config, name: str | None) -> Path:
-    """Where a new run is put: `runs/<name>`, by default named by task, suite and time. Raises InputError."""
+    """The folder of a new run: `runs/<name>`, by default named by task, suite and time. Raises InputError."""
     if name is not None:
         plain = name == Path(name).name and name.isprintable() and not name.startswith((".", "-"))
         if not name or not plain or len(name.encode("utf-8", "surrogatepass")) > 200:
@@ -67,10 +67,10 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _what_there_is(name: str, known: list[str], runs: Path) -> str:
-    if not known:
+def _what_there_is(name: str, names: list[str], runs: Path) -> str:
+    if not names:
         return f"{runs.absolute()} holds none yet (make one with: {command('run')})"
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+    shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
     return f"{hint}{runs}/ has {shown}"

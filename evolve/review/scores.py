@@ -1,4 +1,4 @@
-"""How a program stands: its score beside ceiling and gap, whether it may be believed, and the order that follows."""
+"""Scores in words and JSON: value, ceiling and gap, checks, and the order of programs."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -16,11 +16,10 @@ from evolve.core.errors import InputError
 from evolve.insights.credit import SAME, change_on, on_medians
 
 SELF_JUDGED: Final = "self-judged"
-"""What stands beside a score that a program had a hand in: it shares the process that makes it."""
-
+"""The label of a score from a process that the program shares."""
 
 Scored = ProgramRecord | Evaluation
-"""What has a score: a recorded program, or an evaluation of one."""
+"""A recorded program, or an evaluation of one."""
 
 
 def metrics_of(scored: Scored) -> Mapping[str, float]:
@@ -30,8 +29,8 @@ def metrics_of(scored: Scored) -> Mapping[str, float]:
 
 
 def score_json(scored: Scored) -> dict[str, Any]:
-    """The keys that every JSON answer about a program shares. `best_known` is a score; None where there is none, or it
-    cannot be said as one."""
+    """The keys that every JSON answer about a program shares. `best_known` is a score; None if there is none, or it has
+    no score."""
     best_known = None if scored.best_known is None else scored.best_known.score
     return {
         "correct": scored.correct,
@@ -54,25 +53,25 @@ def score_json(scored: Scored) -> dict[str, Any]:
 
 
 def ranked(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
-    """Correct, unquarantined programs by what they rank by, best first, of equals the earlier; then all the others."""
+    """Programs by rank, best first, the earlier of equals first; those that do not count come last."""
     return sorted(programs, key=lambda p: (not _counts(p), -rank_score(p), p.generation))
 
 
 def sort_keys(programs: Iterable[ProgramRecord]) -> list[str]:
-    """What `ordered` can order these programs by: score, generation, gap, and the metrics they have."""
+    """The keys of `ordered` for these programs: score, generation, gap, and their metrics."""
     metrics = {name for program in programs for name in program.metrics}
     return ["score", "generation", "gap", *sorted(metrics)]
 
 
 def ordered(programs: Iterable[ProgramRecord], key: str) -> list[ProgramRecord]:
-    """The programs by `key` (see `sort_keys`), best first; what cannot be believed, or lacks the key, stands last.
+    """The programs by `key` (see `sort_keys`), best first; those that do not count, or lack the key, come last.
 
     The smallest gap and the shortest runtime are best, else the largest value. Raises InputError on another key.
     """
     programs = list(programs)
-    known = sort_keys(programs)
-    if key not in known:
-        raise InputError(f"cannot sort by {key!r}: these programs have {', '.join(known)}")
+    keys = sort_keys(programs)
+    if key not in keys:
+        raise InputError(f"cannot sort by {key!r}: these programs have {', '.join(keys)}")
     if key == "score":
         return ranked(programs)
     if key == "generation":
@@ -93,7 +92,7 @@ def _counts(program: ProgramRecord) -> bool:
 
 
 def score_text(value: float | None) -> str:
-    """A score, a ceiling or a gap as it is shown: 6 decimals, since a score within 1e-6 has reached the ceiling."""
+    """A score, a ceiling or a gap with 6 decimals, since a score within 1e-6 has reached the ceiling."""
     return _decimals(value, 6)
 
 
@@ -105,8 +104,8 @@ def value_text(value: float | None) -> str:
 
 
 def change_text(program: ProgramRecord, other: ProgramRecord | None) -> str:
-    """How a program differs from another: `5 slots better`; `-` where one of them has no value. Where both are
-    confirmed in other orders, by their medians, which is said."""
+    """The change from another program: `5 slots better`; `-` if one of them has no value. If both are confirmed in
+    other orders, the change of their medians: `5 slots better by medians`."""
     if other is None or program.value is None or other.value is None:
         return "-"
     medians = on_medians(program, other)
@@ -117,7 +116,7 @@ def change_text(program: ProgramRecord, other: ProgramRecord | None) -> str:
 
 
 def as_float(value: Fraction) -> float:
-    """An exact value as it is shown; infinite where it is beyond every float."""
+    """An exact value as a float; infinite if it is too large for one."""
     try:
         return float(value)
     except OverflowError:
@@ -125,7 +124,7 @@ def as_float(value: Fraction) -> float:
 
 
 def finite(value: Fraction | float | None) -> float | None:
-    """A number as JSON takes it; None for one that is beyond every float, or none."""
+    """A number as JSON takes it; None for None, and for a number that is no finite float."""
     shown = as_float(value) if isinstance(value, Fraction) else value
     return shown if shown is not None and math.isfinite(shown) else None
 
@@ -136,7 +135,7 @@ def metric_text(value: float | None) -> str:
 
 
 def measured_text(scored: Scored) -> str:
-    """A value as it is shown, with its spread where a clock or chance is in it: `2.310 (2.250 to 2.370)`."""
+    """A value, with its spread if it depends on a clock or on chance: `2.310 (2.250 to 2.370)`."""
     if scored.spread is None or scored.value is None:
         return value_text(scored.value)
     value = value_text(scored.value) if scored.self_judged else f"{scored.value:.3f}"
@@ -144,59 +143,59 @@ def measured_text(scored: Scored) -> str:
 
 
 def spread_text(scored: Scored) -> str:
-    """Between what a score lies: `(2.250 to 2.370)`; empty where it is a function of the program."""
+    """The spread of a score: `(2.250 to 2.370)`; empty if the score is a function of the program."""
     if scored.spread is None:
         return ""
     low, high = scored.spread
     if not scored.self_judged:
         return f"({low:.3f} to {high:.3f})"
-    what = "" if scored.objective.metric == COMBINED else f"{COMBINED} "
-    return f"({what}{value_text(low)} to {value_text(high)})"
+    metric = "" if scored.objective.metric == COMBINED else f"{COMBINED} "
+    return f"({metric}{value_text(low)} to {value_text(high)})"
 
 
 def range_text(scored: Scored, orders: OrderRange | None = None) -> str:
-    """What a program scores in other orders (of its confirmation, unless others are given), as its metric where the
-    score is that: `238 to 251, median 244`; empty without any."""
+    """The range of a program's score in other orders (by default of its confirmation), in its metric if the score is
+    that: `238 to 251, median 244`; empty without one."""
     orders = orders or scored.confirmed
     if orders is None:
         return ""
     scale = scored.objective.scale(scored.combined_score, scored.value)
     low, high, median = orders.shown(scale)
-    what = f"{COMBINED} " if scale.metric == COMBINED != scored.objective.metric else ""
-    return f"{what}{low} to {high}, median {median}"
+    metric = f"{COMBINED} " if scale.metric == COMBINED != scored.objective.metric else ""
+    return f"{metric}{low} to {high}, median {median}"
 
 
 def orders_text(scored: Scored, orders: OrderRange | None = None) -> str:
-    """The same as it stands behind a score: `in 5 other orders: 238 to 251, median 244`; empty without any."""
+    """The range behind a score: `in 5 other orders: 238 to 251, median 244`; empty without one."""
     orders = orders or scored.confirmed
     return "" if orders is None else f"in {orders.n} other orders: {range_text(scored, orders)}"
 
 
 def sentence(scored: Scored) -> str:
-    """The score with its ceiling and gap, its range in other orders, or its spread, in words."""
+    """The score in words, with its ceiling and gap, its range in other orders, or its spread."""
     if scored.spread is not None and scored.correct and not scored.self_judged:
         return f"{measured_text(scored)} times as fast as the reference"
     score = named_value(scored.objective, scored.value)
     if scored.spread is not None:
         score += f" {spread_text(scored)}"
     word = bound_word(scored.objective)
-    said = [SELF_JUDGED if scored.self_judged else f"no {word} is known"]
+    remarks = [SELF_JUDGED if scored.self_judged else f"no {word} is known"]
     if scored.value_bound is not None:
-        said = [f"{word} {value_text(scored.value_bound)}, gap {score_text(scored.value_gap)}"]
+        remarks = [f"{word} {value_text(scored.value_bound)}, gap {score_text(scored.value_gap)}"]
     if scored.best_known is not None:
-        said.append(f"best known {value_text(scored.best_known.value)}, {scored.best_known.where_from}")
+        remarks.append(f"best known {value_text(scored.best_known.value)}, {scored.best_known.where_from}")
     if scored.confirmed is not None:
-        said.append(orders_text(scored))
-    return f"{score} ({'; '.join(said)})"
+        remarks.append(orders_text(scored))
+    return f"{score} ({'; '.join(remarks)})"
 
 
 def bound_word(objective: Objective) -> str:
-    """What the value at the bounds is called: nothing gets above a ceiling."""
+    """The word for the value at the bounds: `ceiling` if more is better, else `bound`."""
     return "ceiling" if objective.direction is Direction.MAXIMISE else "bound"
 
 
 def named_value(objective: Objective, value: float | None) -> str:
-    """A value with its metric's name and unit: a score alone is a number alone."""
+    """A value with its metric's name and unit; a combined score is the number only."""
     text = value_text(value)
     if objective.metric == COMBINED or value is None:
         return text
@@ -205,7 +204,7 @@ def named_value(objective: Objective, value: float | None) -> str:
 
 
 def held_out_text(held_out: HeldOutEvent) -> str:
-    """What a program scores on the held-out suite, with its gap there: `25.910000, gap 0.400000`."""
+    """The value on the held-out suite, with its gap there: `25.910000, gap 0.400000`."""
     if not held_out.correct:
         return f"{score_text(held_out.combined_score)}, not correct there"
     gap = "" if held_out.value_gap is None else f", gap {score_text(held_out.value_gap)}"
@@ -213,25 +212,25 @@ def held_out_text(held_out: HeldOutEvent) -> str:
 
 
 def held_out_value(held_out: HeldOutEvent | None) -> str:
-    """The value on the held-out suite alone."""
+    """The value on the held-out suite, without its gap."""
     return value_text(None if held_out is None else held_out.value)
 
 
 def fresh_text(check: FreshCheck) -> str:
-    """The check of a program on fresh instances: its state, and the result of each sample."""
+    """The check on fresh instances in words: its state, and the result of each sample."""
     tried, ended = [sample for sample in check.samples if sample.count], {FreshState.HELD, FreshState.FAILED}
     samples = list(map(_sample_text, tried))
     if len(tried) > 1:
-        counts = [", which counts" if check.state in ended and one is check.counts else "" for one in tried]
+        counts = [", which counts" if check.state in ended and sample is check.counts else "" for sample in tried]
         samples = [f"sample {number}{counts[number - 1]}: {text}" for number, text in enumerate(samples, 1)]
     why = check.samples[-1].why if check.samples else None
-    told = [*samples, *([one_line(why, 400)] if why is not None else [])]
-    return f"{check.state.value.replace('_', ' ')}{': ' if told else ''}{'; '.join(told)}"
+    parts = [*samples, *([one_line(why, 400)] if why is not None else [])]
+    return f"{check.state.value.replace('_', ' ')}{': ' if parts else ''}{'; '.join(parts)}"
 
 
 def fresh_json(check: FreshCheck) -> dict[str, Any]:
-    """The same as JSON: its state in a word (`state`) and as people read it (`text`), the sample that counts, and all
-    samples in order."""
+    """The check on fresh instances as JSON: its `state`, its `text` for people, the sample that counts, and all samples
+    in order."""
     counts = {} if check.counts is None else _sample_json(check.counts)
     samples = list(map(_sample_json, check.samples))
     return counts | {"state": check.state.value, "text": fresh_text(check), "samples": samples}
@@ -246,12 +245,12 @@ def _sample_json(sample: FreshEvent) -> dict[str, Any]:
 def _sample_text(sample: FreshEvent) -> str:
     whole = sample.count == sample.instances
     count = f"all {sample.count}" if whole else f"the first {sample.count} of {sample.instances}"
-    said = f"correct on {count}" if sample.correct else f"not correct on at least one of {sample.count}"
-    said += f" fresh instances (seed {one_line(sample.seed, 40)})"
+    result = f"correct on {count}" if sample.correct else f"not correct on at least one of {sample.count}"
+    result += f" fresh instances (seed {one_line(sample.seed, 40)})"
     proven = ", overfitting not proven" if whole and sample.correct else ""
     doubt = proven if sample.overfitted is None else ", overfitted"
     tally = f"{sample.better} better, {sample.equal} equal and {sample.worse} worse than the initial program"
-    return f"{said}{doubt}, {tally}"
+    return f"{result}{doubt}, {tally}"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

@@ -1,7 +1,6 @@
-"""What several runs of one configuration say: the median with its interval, and one configuration against another.
+"""Statistics over several runs: the median of a configuration with its interval, and tests between two.
 
-Nothing is assumed of how values are distributed. With fewer than `LEAST` runs there is no interval and no test: the
-values are all there is to tell.
+No distribution of the values is assumed. With fewer than `LEAST` runs there is no interval and no test.
 """
 
 from collections import Counter
@@ -14,19 +13,19 @@ from typing import Final
 from evaluator.exact_tests import as_uneven
 
 LEAST: Final = 5
-"""With fewer values no interval of the median has a level of 90 %."""
+"""With fewer values, no interval of the median reaches a level of 90 %."""
 LEVEL: Final = Fraction(9, 10)
 """The least level of an interval."""
 MOST_EXACT: Final = 2500
-"""Pairs (50 runs beside 50) up to which all ways are counted; beyond that it would take seconds for each test."""
+"""The most pairs (50 runs against 50) of an exact test; a larger one would take seconds."""
 SETTLED: Final = Fraction(1, 20)
-"""A test whose p is at most this settles which of two is better."""
+"""The largest p of a settled test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MedianInterval:
-    """Between which two of the values (the `rank`-th smallest and the `rank`-th largest) the median of what they were
-    drawn from lies, and with which probability (exact, and at least that where values may be equal)."""
+    """The interval of the median from the `rank`-th smallest to the `rank`-th largest value, with its level: the exact
+    probability, or a lower limit of it if values may be equal."""
 
     low: float
     high: float
@@ -36,9 +35,9 @@ class MedianInterval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedCounts:
-    """Each value of one configuration with each of another: in how many pairs the second one's is better, equal and
-    worse; and `p`, the two-sided probability that chance alone deals the values out as unevenly. `exact`: all ways to
-    deal them out were counted; else it is the normal approximation."""
+    """The pairs of a value of a first configuration with a value of a second: in how many the second is better, equal
+    and worse. `p` is the two-sided probability of a split at least as uneven by chance. `exact`: all splits were
+    counted; else it is the normal approximation."""
 
     better: int
     equal: int
@@ -48,25 +47,26 @@ class PairedCounts:
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return self.better + self.equal + self.worse
 
     @property
     def settled(self) -> bool:
-        """Whether chance alone would seldom do this."""
+        """Whether the difference is significant."""
         return self.p <= SETTLED
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle value, or the mean of the two in the middle. Raises ValueError for none, or one that is no number."""
+    """The middle value, or the mean of the two in the middle. Raises ValueError without values, or if one is not
+    finite."""
     ordered = _sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def median_interval(values: Sequence[float], *, least: Fraction = LEVEL) -> MedianInterval | None:
-    """The narrowest interval from the k-th smallest to the k-th largest value whose level is at least `least`; None for
-    fewer than LEAST values, or too few for that level. Raises ValueError as `median` does.
+    """The narrowest interval from the k-th smallest to the k-th largest value with a level of at least `least`; None
+    for fewer than LEAST values, or too few for that level. Raises ValueError as `median` does.
 
     The median lies below the k-th smallest of n values if fewer than k of them fall below it, each with probability
     1/2: so the level is 1 - 2 P(B < k), B binomial of n and 1/2. Of five values it is 93.75 %, from the smallest to the
@@ -82,18 +82,18 @@ def median_interval(values: Sequence[float], *, least: Fraction = LEVEL) -> Medi
 
 
 def level_of(count: int, rank: int) -> Fraction:
-    """The exact level of the interval from the `rank`-th smallest to the `rank`-th largest of so many values."""
+    """The exact level of the interval from the `rank`-th smallest to the `rank`-th largest of `count` values."""
     outside = sum(comb(count, below) for below in range(rank))
     return 1 - Fraction(2 * outside, 2**count)
 
 
 def compare(first: Sequence[float], second: Sequence[float], *, sign: int) -> PairedCounts | None:
-    """How values of a second configuration stand to those of a first; None if one has fewer than LEAST. `sign`: 1 where
-    larger is better, else -1. Raises ValueError as `median` does.
+    """Compare the values of a second configuration with those of a first; None if one has fewer than LEAST. `sign`: 1
+    if larger is better, else -1. Raises ValueError as `median` does.
 
     The test is the permutation test of the number of pairs in which the second is better, an equal pair counting half:
-    were there no difference, each way of dealing the values out to the two would be as likely. All ways are counted,
-    none is sampled, up to MOST_EXACT pairs; beyond that their sum is taken as normal.
+    without a difference, all splits of the values between the two are equally likely. Up to MOST_EXACT pairs, all
+    splits are counted; beyond that, the normal approximation is used.
     """
     ours, theirs = _sorted(first), _sorted(second)
     if min(len(ours), len(theirs)) < LEAST:
@@ -106,16 +106,16 @@ def compare(first: Sequence[float], second: Sequence[float], *, sign: int) -> Pa
 
 
 def pair_counts(first: Sequence[float], second: Sequence[float], *, sign: int) -> tuple[int, int, int]:
-    """In how many pairs a value of the second is better than one of the first, equal to it, and worse."""
+    """The number of pairs in which the value of the second is better, equal and worse."""
     better = sum(sign * b > sign * a for a in first for b in second)
     equal = sum(a == b for a in first for b in second)
     return better, equal, len(first) * len(second) - better - equal
 
 
 def approximation(first: Sequence[float], second: Sequence[float], excess: int) -> Fraction:
-    """What `as_uneven` counts, from the normal distribution with the variance that the excess has over all ways,
-    n m (N + 1 - sum (t^3 - t) / (N (N - 1))) / 3 with t equal values of each kind, and half a step off for continuity:
-    an excess that is possible is two from the next one where no values are equal."""
+    """The normal approximation of `as_uneven`. The variance of the excess over all splits is
+    n m (N + 1 - sum (t^3 - t) / (N (N - 1))) / 3 with t equal values of each kind. The continuity correction is half a
+    step: possible excesses differ by two if no values are equal."""
     pooled = Counter((*first, *second))
     total = pooled.total()
     ties = Fraction(sum(count**3 - count for count in pooled.values()), total * (total - 1))

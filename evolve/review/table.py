@@ -1,4 +1,4 @@
-"""Tables as plain values. What draws them is `evolve.cli.output`, which also makes every cell harmless."""
+"""Tables as plain values. `evolve.cli.output` draws them, and makes every cell harmless."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from evolve.review.scores import (
 
 
 class Tone(StrEnum):
-    """What a piece of text means to the reader; a terminal shows it as a colour, anything else not at all."""
+    """The meaning of a text; a terminal shows it as a colour."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -39,7 +39,7 @@ class Cell:
 
 
 Fields = Iterable[tuple[str, Cell | str]]
-"""Names and values, as a screen shows them."""
+"""Names and values of a screen."""
 
 
 def known_fields(*pairs: tuple[str, Cell | str | None]) -> Fields:
@@ -48,18 +48,18 @@ def known_fields(*pairs: tuple[str, Cell | str | None]) -> Fields:
 
 
 class Fit(StrEnum):
-    """What becomes of a column on a terminal that is too narrow for the table. Elsewhere all is shown."""
+    """How a column gives way on a terminal that is too narrow for the table."""
 
     WHOLE = "whole"
     SPARE = "spare"  # left out
     CUT = "cut"  # shortened, with an ellipsis
     FOLD = "fold"  # broken into several lines
-    TEXT = "text"  # the same of whole sentences, which are not shortened and keep their line breaks
+    TEXT = "text"  # broken like FOLD, but sentences are not shortened and keep their line breaks
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's title, whether it holds numbers (which stand at the right), and how it gives way."""
+    """A column's title, whether it holds numbers (aligned right), and how it gives way."""
 
     title: str
     number: bool = False
@@ -78,7 +78,7 @@ Row = TypeVar("Row")
 
 
 class TableOf(Generic[Row]):
-    """A table that is made column by column: a row for each thing, a cell of it for each column."""
+    """A table that is made column by column, with a row for each thing."""
 
     def __init__(self, things: Iterable[Row]) -> None:
         self._things = list(things)
@@ -88,19 +88,19 @@ class TableOf(Generic[Row]):
     def column(
         self, title: str, cell: Callable[[Row], Cell | str], *, number: bool = False, fit: Fit = Fit.WHOLE
     ) -> None:
-        """One column: its title, and what stands in it of each thing."""
+        """Add a column: its title, and its cell for each thing."""
         self._columns.append(Column(title, number=number, fit=fit))
         for cells, thing in zip(self._cells, self._things, strict=True):
             made = cell(thing)
             cells.append(Cell(made) if isinstance(made, str) else made)
 
     def table(self) -> Table:
-        """All of it."""
+        """The finished table."""
         return Table(columns=tuple(self._columns), rows=tuple(map(tuple, self._cells)))
 
     def score_columns(self, scored: Callable[[Row], Scored]) -> None:
-        """A value with its bound and gap, which always stand together: the metric under its own name, its bound,
-        the gap, and where there is one the best value known, and the range in other orders."""
+        """Add the value under the metric's name, its bound and gap, and, if there are any, the best known value and the
+        range in other orders."""
         scores = list(map(scored, self._things))
         self.column(value_title(scores), lambda thing: _value_cell(scored(thing)), number=True)
         bound = bound_word(_objective(scores))
@@ -112,14 +112,14 @@ class TableOf(Generic[Row]):
             self.column("in other orders", lambda thing: range_text(scored(thing)) or "-", number=True)
 
     def metric_columns(self, scored: Callable[[Row], Scored]) -> None:
-        """The other metrics. Time is shown in milliseconds per call."""
+        """Add the other metrics. Time is shown in milliseconds per call."""
         for name in metric_names(list(map(scored, self._things))):
             title = _TITLES.get(name, name.replace("_", " "))
             self.column(title, partial(_metric, scored, name), number=True, fit=Fit.SPARE)
 
 
 def value_title(scores: Sequence[Scored]) -> str:
-    """What the column of these values is called: the metric, its unit, and whether a program had a hand in one."""
+    """The title of a column of values: the metric, its unit, and whether one is self-judged."""
     self_judged = f" ({SELF_JUDGED})" if any(score.self_judged for score in scores) else ""
     return f"{objective_title(_objective(scores))}{self_judged}"
 
@@ -148,8 +148,8 @@ _MOST_METRICS = 5
 
 
 def metric_names(scores: Sequence[Scored]) -> tuple[str, ...]:
-    """The metrics that have a column beside the score: the first that the task gives, then the time. What stands in the
-    score's own column (the metric, and the ends of its spread) has none."""
+    """The metrics with a column of their own: the first that the task gives, then the time. The score's column already
+    shows the metric itself and the ends of its spread."""
     seen = dict.fromkeys(name for scored in scores for name in metrics_of(scored) if name not in _in_the_score(scored))
     own = [name for name in seen if name != "runtime_s"][:_MOST_METRICS]
     return (*own, *(["runtime_s"] if "runtime_s" in seen else []))
@@ -166,7 +166,7 @@ def _metric(scored: Callable[[Row], Scored], name: str, thing: Row) -> str:
 
 
 def outcome_cell(scored: Scored) -> Cell:
-    """The outcome, or that the score cannot be believed."""
+    """The outcome, or `quarantined`."""
     if scored.quarantine is not None:
         return Cell("quarantined", Tone.BAD)
     return Cell(scored.outcome.value, Tone.GOOD if scored.correct else Tone.BAD)

@@ -1,4 +1,4 @@
-"""Commits, patches, moments and durations as they are shown, and the unified diff of two sources."""
+"""The texts of commits, patches, moments and durations, and the unified diff of two sources."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from evolve.patch.text import unified
 
 
 def short_commits(commits: Iterable[str]) -> dict[str, str]:
-    """For each commit, its first letters: `SHORT`, or as many as it takes to be the beginning of no other."""
+    """For each commit, its first letters: `SHORT`, or as many as make it unique."""
     ordered = sorted(set(commits))
     shared = [len(commonprefix(pair)) for pair in pairwise(ordered)]  # noqa: RUF071 # letters are meant
     lengths = [max(SHORT, *(1 + n for n in shared[max(0, index - 1) : index + 1]), 1) for index in range(len(ordered))]
@@ -25,9 +25,9 @@ def time_text(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-def counted(count: int, what: str) -> str:
+def counted(count: int, noun: str) -> str:
     """`1 step`, `2 steps`."""
-    return f"{count} {what}{'s' * (count != 1)}"
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def duration_text(seconds: float) -> str:
@@ -39,19 +39,19 @@ def duration_text(seconds: float) -> str:
 
 
 def unified_diff(before: str, after: str, before_name: str, after_name: str, *, context: int = 3) -> str:
-    """The unified diff from `before` to `after`, as `patch` and `git apply` take it; empty when they are equal."""
+    """The unified diff from `before` to `after` for `patch` and `git apply`; empty if they are equal."""
     lines = list(unified(split_lines(before), split_lines(after), context=context, end="\n"))
     lines[:0] = [f"--- {before_name}\n", f"+++ {after_name}\n"] if lines else []
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def program_label(program: ProgramRecord, short: Mapping[str, str]) -> str:
-    """What a program is called in the head of a diff; `short` are the run's commits as they are shown."""
+    """The name of a program in the head of a diff; `short` has the run's shortened commits."""
     return f"generation {program.generation} ({short[program.commit]})"
 
 
 def patch_label(program: ProgramRecord, limit: int = 60) -> str:
-    """What made a program: its patch's name, and its kind unless it is a plain edit or the initial program."""
+    """The name of a program's patch, with its kind unless it is a plain edit or the initial program."""
     kind, full = program.origin.kind.value, program.origin.patch_name
     name = one_line(full[:limit]) + ("..." if len(full) > limit else "")
     if not name:

@@ -1,4 +1,4 @@
-"""What an evaluation says, as rows and sentences: the plain values behind `evolve score`."""
+"""Evaluations as rows and sentences: the plain values behind `evolve score`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,8 +18,8 @@ def failures(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def score_row(program: str, evaluation: Evaluation, *, strict: bool = False) -> dict[str, Any]:
-    """One program: the keys of `evolve score --json`. `strict`: with what strict re-evaluation found, None where
-    there was nothing to examine."""
+    """One program: the keys of `evolve score --json`. `strict`: with the result of strict re-evaluation, None if there
+    was nothing to examine."""
     report = evaluation.strict
     examined = {"strict": None if report is None else report.to_json()} if strict else {}
     row = {"program": program, "task": evaluation.task, "suite": evaluation.suite} | score_json(evaluation)
@@ -33,7 +33,7 @@ def score_row(program: str, evaluation: Evaluation, *, strict: bool = False) -> 
 
 
 def strict_cell(report: StrictReport | None) -> Cell:
-    """Whether a program answers the same however it is asked, or what it depends on; `-` when it was not examined."""
+    """The result of strict re-evaluation: `agrees`, or what the program depends on; `-` if it was not examined."""
     if report is None:
         return Cell("-")
     if report.classification is None:
@@ -44,14 +44,14 @@ def strict_cell(report: StrictReport | None) -> Cell:
 
 
 def strict_text(report: StrictReport | None) -> str | None:
-    """`agrees`, or what the program depends on; None where it was not examined."""
+    """`agrees`, or what the program depends on; None if it was not examined."""
     if report is None:
         return None
     return "agrees" if report.classification is None else report.classification.value
 
 
 def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, strict: bool = False) -> Table:
-    """The verdicts on several programs, in the order given; `strict`: with what strict re-evaluation found."""
+    """The verdicts on several programs, in the order given; `strict`: with the results of strict re-evaluation."""
     table = TableOf(zip(programs, evaluations, strict=True))
     table.column("program", lambda row: row[0], fit=Fit.FOLD)
     table.score_columns(lambda row: row[1])
@@ -63,22 +63,22 @@ def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, 
 
 
 def why_not(evaluation: Evaluation, *, shown: int = 3) -> list[str]:
-    """Why a program is not correct, one text an entry: what is impossible, then the first failing instances.
+    """Why a program does not count, a text for each reason: its quarantine, its failure, the first failing instances.
 
-    The first failure is told in full, perhaps with a traceback of several lines, the others in a sentence each.
-    Instances that were not run since the program had died before are only counted.
+    The first failure is given in full, perhaps with a traceback of several lines, further ones in a sentence each.
+    Instances that were not run because the program had died before are only counted.
     """
-    said = []
+    reasons = []
     if evaluation.quarantine is not None:
-        said.append(f"quarantined, so the score counts for nothing: {evaluation.quarantine}")
+        reasons.append(f"quarantined, so the score does not count: {evaluation.quarantine}")
     if evaluation.outcome is Outcome.OK:
-        return said
-    said.append(f"{evaluation.outcome.value}: {evaluation.detail}")
+        return reasons
+    reasons.append(f"{evaluation.outcome.value}: {evaluation.detail}")
     failed = [result for result in evaluation.results if result.outcome not in (Outcome.OK, Outcome.NOT_RUN)]
-    said += [f"instance {result.instance}: {result.outcome.value}: {result.detail}" for result in failed[1:shown]]
+    reasons += [f"instance {result.instance}: {result.outcome.value}: {result.detail}" for result in failed[1:shown]]
     if len(failed) > shown:
-        said.append(f"and {len(failed) - shown} more of {len(evaluation.results)} instances failed")
+        reasons.append(f"and {len(failed) - shown} more of {len(evaluation.results)} instances failed")
     not_run = sum(result.outcome is Outcome.NOT_RUN for result in evaluation.results)
     if not_run and failed:
-        said.append(f"{not_run} instances were not run after that, and count as failed")
-    return said
+        reasons.append(f"{not_run} instances were not run after that, and count as failed")
+    return reasons

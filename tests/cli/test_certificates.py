@@ -64,7 +64,7 @@ def test_every_program_that_became_the_best_has_its_answers_and_no_other(here, e
             (row,) = evolve_json("score", "--answers", f"{number}.json", "--task", ONLINE)
             assert row["recorded_score"] == best
         else:
-            assert "has no answers on record: they are kept of programs that became the best" in said
+            assert "has no answers on record: answers of at most" in said
 
 
 def test_the_file_is_new_unless_forced_and_goes_with_the_program(here, evolve):
@@ -136,10 +136,10 @@ def test_tampered_answers_are_found(here, evolve, tampering):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "it is not plain JSON"),
-        ("[]", "it is no JSON object"),
+        ("", "not plain JSON"),
+        ("[]", "not a JSON object"),
         ("{}", "must be texts"),
-        ("[" * 100_000, "it is not plain JSON"),
+        ("[" * 100_000, "not plain JSON"),
         ('{"task": NaN}', "NaN is not JSON"),
         ('{"task": 1e999}', "not a finite number"),
     ],
@@ -160,7 +160,7 @@ def test_what_no_judge_can_confirm_is_refused(here, evolve, key):
 @pytest.mark.parametrize("value", [None, [1.0]])
 def test_a_value_of_another_kind_is_refused(here, evolve, key, value):
     change(lambda document: document.update({key: value}))
-    assert "no file of answers" in judge(evolve, code=2)
+    assert "not a file of answers" in judge(evolve, code=2)
 
 
 def test_an_entry_says_nothing_that_no_judge_can_confirm(here, evolve):
@@ -174,7 +174,7 @@ def test_answers_that_are_no_plain_json_are_refused(here, evolve, value):
     before = '"answer": [0'
     assert before in text
     Path("a.json").write_text(text.replace(before, f'"answer": [{value}', 1))
-    assert "it is not plain JSON" in judge(evolve, code=2)
+    assert "not plain JSON" in judge(evolve, code=2)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_another_judge_does_not_judge_them(here, evolve):
 
 def test_a_file_names_no_folder_whose_code_is_loaded(here, evolve):
     change(lambda document: document.update(task=ONLINE))
-    assert "is not built in; say where its folder lies" in evolve("score", "--answers", "a.json", code=2)
+    assert "is not built in; name its folder" in evolve("score", "--answers", "a.json", code=2)
 
 
 def test_only_a_task_goes_with_answers(here, evolve):

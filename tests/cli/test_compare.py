@@ -88,8 +88,8 @@ def test_runs_of_one_name_in_two_folders_are_two_runs(make_run, evolve, evolve_j
     assert [group["values"] for group in judge["finals"]["groups"]] == [[21.0], [22.0]]
     for folder in ("x1/a", "runs/a"):
         rewrite(Path(folder, "journal.jsonl"), _identified)
-    assert "x1/a and runs/a are one run" in evolve("compare", "x1/a", "a", code=2)
-    assert "a and a are one run" in evolve("compare", "a", "./runs/../runs/a", code=2)
+    assert "x1/a and runs/a are the same run" in evolve("compare", "x1/a", "a", code=2)
+    assert "a and a are the same run" in evolve("compare", "a", "./runs/../runs/a", code=2)
 
 
 def test_one_proposal_is_told_as_one(make_run, evolve, evolve_json):
@@ -103,11 +103,11 @@ def test_one_proposal_is_told_as_one(make_run, evolve, evolve_json):
     assert judge["finals"]["label"] == "at the end"
 
 
-def test_runs_that_were_not_scored_alike_stand_apart_and_end_with_1(make_run, evolve):
+def test_runs_that_were_scored_differently_are_compared_apart_and_end_with_1(make_run, evolve):
     make_run("old", version="v1", score=21.0)
     make_run("new", version="v2", score=23.0)
     said = evolve("compare", "old", "new", code=1)
-    assert "not scored alike (evaluator version): their values are never averaged" in said
+    assert "scored differently (evaluator version)" in said
     assert "22.0" not in said
     assert "is better" not in said
 
@@ -115,7 +115,7 @@ def test_runs_that_were_not_scored_alike_stand_apart_and_end_with_1(make_run, ev
 def test_it_takes_two_runs_that_are_there(make_run, evolve):
     make_run("one")
     assert "name at least two" in evolve("compare", "one", code=2)
-    assert "are one run" in evolve("compare", "one", "one", code=2)
+    assert "are the same run" in evolve("compare", "one", "one", code=2)
     assert "there is no run 'two'" in evolve("compare", "one", "two", code=2)
 
 

@@ -34,7 +34,7 @@ def begun(tmp_path, monkeypatch, evolve):
 
 def test_it_stands_beside_the_best_and_rerun_finds_another_value(begun, evolve, evolve_json):
     text = (
-        "Tuning the initial program's numbers alone, with the evaluations of 12 proposals, reaches 21; "
+        "Tuning only the initial program's numbers, with the evaluations of 12 proposals, reaches 21; "
         "the best reaches 11.3093."
     )
     assert text in evolve(*begun, "--name", "r", "--tuning-baseline", 12)

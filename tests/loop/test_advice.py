@@ -237,7 +237,7 @@ def test_the_best_at_the_head_of_the_notes_is_the_one_when_the_question_was_put(
 
 def test_the_record_says_what_was_followed_and_too_few_say_nothing_of_guidance(sixteen: Path) -> None:
     told = json.loads(evolve(sixteen, "insights", "r", "--json").stdout)
-    assert told["uplift"]["told"].endswith("too few to say whether guidance helps (20 of each are needed).")
+    assert told["uplift"]["sentence"].endswith("too few to say whether guidance helps (20 of each are needed).")
     assert all(item["outcome"] for item in told["recommendations"])
     listed = json.loads(evolve(sixteen, "list", "r", "--json").stdout)
     assert listed["uplift"] == told["uplift"]

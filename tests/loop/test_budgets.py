@@ -196,9 +196,7 @@ def test_a_price_list_that_changes_later_changes_nothing_of_a_run(tmp_path: Path
         prices.write_text("any:\n  m: {in: 2000, out: 8000}\n")
         finish(tmp_path, "resume", "r", "--generations", "6")
         told = (tmp_path / "out.txt").read_text()
-    assert (
-        told.count("m: 2 USD (1 from the cache) per million tokens in, 8 out, says my provider, read 2026-01-02") == 2
-    )
+    assert told.count("m: 2 USD (1 from the cache) per million tokens in, 8 out (my provider, read 2026-01-02)") == 2
     with opened(tmp_path) as archive:
         assert archive.spent.known_usd == pytest.approx(
             (2 * archive.spent.tokens_in + 8 * archive.spent.tokens_out) / 1e6

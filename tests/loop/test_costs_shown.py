@@ -51,7 +51,7 @@ def test_calls_that_were_under_way_when_the_run_was_cut_off_are_told_before_it_i
         wait_until(lambda: len(server.requests) >= 2, process)
         going_on = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
         assert (going_on["running"], going_on["calls_under_way"]) == (True, 2)
-        assert "2 calls under way, for which are kept" in evolve(tmp_path, "list", "r").stdout
+        assert "2 calls under way, with" in evolve(tmp_path, "list", "r").stdout
         if how == "kill -9":
             kill(process)
         else:
@@ -59,13 +59,13 @@ def test_calls_that_were_under_way_when_the_run_was_cut_off_are_told_before_it_i
             wait_until(lambda: "Ctrl-C again" in (tmp_path / "out.txt").read_text(), process)
             os.kill(process.pid, signal.SIGINT)
             process.join(20)
-            assert "2 calls were under way when the run was cut off" in (tmp_path / "out.txt").read_text()
+            assert "2 calls were interrupted; on resume they are charged as" in (tmp_path / "out.txt").read_text()
         told = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
         assert (told["running"], told["calls_under_way"], told["tokens"], told["cost_usd"]) == (False, 2, 0, 0.0)
         text = evolve(tmp_path, "list", "r").stdout
-        assert "2 calls were under way when the run was cut off: once it is resumed" in text
+        assert "2 calls were interrupted; on resume they are" in text
         assert "unknown" in evolve(tmp_path, "list").stdout
-        assert "cut off" in evolve(tmp_path, "show", "r", "1").stdout
+        assert "interrupted during this call" in " ".join(evolve(tmp_path, "show", "r", "1").stdout.split())
         with opened(tmp_path) as archive:
             kept = run_document("r", archive)["spent"]["under_way"]
         assert kept == {"calls": 2, "tokens": told["tokens_under_way"], "cost_usd": told["usd_under_way"]}

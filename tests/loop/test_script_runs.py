@@ -141,7 +141,7 @@ def test_replay_asks_the_script_again(scripted_run: Path) -> None:
     (scripted_run / "task" / "evaluate.py").write_text(EVALUATE.replace("-far,", "-far - 1,"))
     try:
         ran = evolve(scripted_run, "replay", "r", code=1)
-        assert "The evaluator is not the one that scored it then" in ran.stdout
+        assert "The evaluator has changed: version" in ran.stdout
     finally:
         (scripted_run / "task" / "evaluate.py").write_text(EVALUATE)
 

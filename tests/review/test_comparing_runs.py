@@ -11,7 +11,7 @@ from evaluator.untrusted import one_line
 from evolve.core.errors import InputError
 from evolve.review.comparison import bands, comparison_json, cuts, finals
 from evolve.review.curves import CurvePoint
-from evolve.review.grouping import ComparedRun, alike, differences, grouped, remarks, told_apart
+from evolve.review.grouping import ComparedRun, alike, differences, grouped, remarks, why_not_comparable
 
 JUDGE = {"task": "placement", "suite": "adrs", "evaluator_version": "v1", "task_digest": "d"}
 MAKESPAN = Objective(metric="makespan", direction=Direction.MINIMISE, unit="s")
@@ -64,7 +64,7 @@ def test_only_what_differs_is_told():
 @pytest.mark.parametrize("key", ["suite", "evaluator_version", "task", "task_digest"])
 def test_runs_that_were_not_scored_alike_are_never_put_together(key):
     judged = grouped([*seeds("a", range(1, 6)), *seeds("b", range(100, 105), judge={key: "other"})])
-    assert key.replace("_", " ") in told_apart(judged)
+    assert key.replace("_", " ") in why_not_comparable(judged)
     assert [len(together.runs) for together in judged] == [5, 5]
     told = comparison_json(judged)
     assert [one["finals"]["groups"][0]["median"] for one in told["judges"]] == [3.0, 102.0]
@@ -77,9 +77,9 @@ def test_values_of_two_metrics_are_never_put_together_whoever_scored_them():
     runs = [run("a", [1.0], objective=MAKESPAN), run("b", [9.0], objective=cost), run("c", [2.0], objective=MAKESPAN)]
     judged = grouped([replace(run("z", [None]), points=[], value=None), *runs])
     assert [[one.name for one in together.runs] for together in judged] == [["z", "a", "c"], ["b"]]
-    assert "(direction)" in told_apart(judged)
+    assert "(direction)" in why_not_comparable(judged)
     assert [together.objective for together in judged] == [MAKESPAN, cost]  # "z" has no program, and so no metric
-    assert "(metric, direction)" in told_apart(grouped([run("a", [1.0]), run("b", [9.0], objective=MAKESPAN)]))
+    assert "(metric, direction)" in why_not_comparable(grouped([run("a", [1.0]), run("b", [9.0], objective=MAKESPAN)]))
 
 
 def test_with_five_seeds_there_is_an_interval_with_its_exact_level_and_a_test():
@@ -106,7 +106,7 @@ def test_with_fewer_there_are_only_the_values():
     }  # fmt: skip
     assert found["pairs"][0]["test"] is None
     assert found["pairs"][0]["sentence"] == (
-        "B is better than A in 15 of 15 pairs; not settled: a test takes 5 runs of each (A: 3, B: 5)."
+        "B is better than A in 15 of 15 pairs; not settled: a significance test needs 5 runs per group (A: 3, B: 5)."
     )
     assert {band["label"] for band in bands(together)} == {"B"}
 
@@ -221,24 +221,24 @@ def test_a_run_that_another_evaluator_scored_at_first_is_told():
 
 def test_one_result_that_is_counted_twice_is_told_and_what_runs_differ_in():
     (together,) = grouped([run("a", [1.0]), run("b", [1.0])])
-    said = "A counts one result several times: of seed 0, which ended with equal bests."
+    said = "A counts a result several times: seed 0 ended with equal bests."
     assert remarks(together) == [said]
-    assert alike(together, [together]) == "One configuration and one seed: these runs differ in nothing that was set."
+    assert alike(together, [together]) == "One configuration and one seed: these runs have the same settings."
     (together,) = grouped([run("a", [1.0]), run("b", [2.0])])
     assert remarks(together) == [], "where chance is in it, each run is a result"
     (together,) = grouped([run("a", [1.0], seed=0), run("b", [1.0], seed=1)])
     assert remarks(together) == []
-    assert alike(together, [together]) == "One configuration: these runs differ in their seeds alone."
+    assert alike(together, [together]) == "One configuration: these runs differ only in their seeds."
 
 
 def test_one_run_does_not_count_twice():
-    with pytest.raises(InputError, match="are one run"):
+    with pytest.raises(InputError, match="are the same run"):
         grouped([run("a", [1.0]), run("a", [1.0])])
     with pytest.raises(InputError, match="name at least two"):
         grouped([run("a", [1.0])])
 
 
-def test_the_final_programs_are_told_apart_line_by_line():
+def test_the_final_programs_are_why_not_comparable_line_by_line():
     (together,) = grouped([run("a", [1.0]), run("b", [2.0], elites=9, source="x = 2\n")])
     (diff,) = comparison_json([together])["judges"][0]["diffs"]
     assert "-x = 1\n+x = 2\n" in diff["diff"]

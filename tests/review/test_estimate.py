@@ -30,7 +30,7 @@ def test_what_a_run_costs_in_a_sentence() -> None:
         "100 generations: about $1.84, at most $12.54 with answers of up to 2,000 tokens; "
         "the budget buys about 54 generations."
     )
-    assert price == "m: 1 USD per million tokens in, 4 out, says the configuration"
+    assert price == "m: 1 USD per million tokens in, 4 out (from your configuration)"
 
 
 def test_what_is_on_record_is_what_the_next_ones_take() -> None:

@@ -18,7 +18,7 @@ def some(count: int, improved: int, *, guided: bool, change: float | None = None
 def test_nothing_is_said_of_too_few_nor_where_nobody_was_guided() -> None:
     few = uplift(some(LEAST - 1, 9, guided=True) + some(200, 3, guided=False))
     assert few is not None and few.rate is None and few.p is None
-    assert "too few to say" in few.told and few.to_json()["rate"] is None
+    assert "too few to say" in few.describe() and few.to_json()["rate"] is None
     assert uplift(some(50, 5, guided=False)) is None
 
 
@@ -33,7 +33,7 @@ def test_mean_changes_are_compared_where_there_are_enough() -> None:
     both = some(30, 9, guided=True, change=0.25) + some(30, 9, guided=False, change=-0.25)
     found = uplift(both)
     assert found is not None and found.change == pytest.approx((0.5, 0.5, 0.5)) and found.p == 1
-    assert found.told.endswith(
+    assert found.describe().endswith(
         "0 points more (95 % interval 22 points fewer to 22 points more), p = 1; "
         "on average 0.5000 better (0.5000 better to 0.5000 better)."
     )

@@ -215,7 +215,7 @@ def test_how_a_generation_was_asked_for_is_told_by_its_page_and_by_show(
         1: "asked without guidance",
         2: "given the notes alone",
     }
-    outcome = run_document("asked", run.archive.reader)["meta"][0]["recommendations"][0]["told"]
+    outcome = run_document("asked", run.archive.reader)["meta"][0]["recommendations"][0]["sentence"]
     file = reported({"asked": run}, tmp_path, monkeypatch)
     learnt, *pages = texts_of(chromium, file, ["run/asked/meta", *(f"run/asked/program/{n}" for n in (1, 2, 3))])
     assert "2 of 2 guided proposals improved, 0 of 0 unguided proposals improved: too few to say" in learnt

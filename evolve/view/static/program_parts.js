@@ -98,7 +98,7 @@ export async function picturesPart(run, doc, context, instance, onChoose) {
   };
   const shown = docs.map((each, place) => h("figure", null, h("figcaption", null, genLink(run, each.n, wanted[place][1]), "  ", h("span", { class: "number quiet" }, cost(each))),
     drawn[place][at] ? picture(drawn[place][at], `answer of ${wanted[place][1]} to instance ${at}`) : h("p", { class: "quiet" }, "no picture kept")));
-  return [h("p", null, select, " ", docs.map((each) => each.pictures_missing).filter(Boolean)[0] || ""), h("div", { class: "pictures" }, shown)];
+  return [h("p", null, select, " ", docs.map((each) => each.pictures_problem).filter(Boolean)[0] || ""), h("div", { class: "pictures" }, shown)];
 }
 
 const pairsOf = (value) => Object.entries(value || {}).filter(([, each]) => each !== null && each !== "" && !(Array.isArray(each) && !each.length)).map(([key, each]) => [key.replace(/_/g, " "), typeof each === "object" ? JSON.stringify(each) : typeof each === "number" ? valueText(each) : String(each)]);

@@ -10,7 +10,7 @@ function outcomesOf(run, recommendation) {
   const given = recommendation.given_to || [];
   if (!given.length) return h("p", { class: "quiet" }, "Given to no generation.");
   const rows = (recommendation.outcomes || []).map((outcome) => h("li", null, genLink(run, outcome.generation), " ", markOf(outcome.mark, run), " ", outcome.change === null ? null : changeOf(run, outcome.change), outcome.followed ? h("span", { class: "quiet" }, ` followed: ${outcome.followed}`) : null));
-  return h("div", null, h("p", { class: "quiet" }, recommendation.told), h("ul", { class: "outcomes" }, rows.slice(0, 60)));
+  return h("div", null, h("p", { class: "quiet" }, recommendation.sentence), h("ul", { class: "outcomes" }, rows.slice(0, 60)));
 }
 
 // Insights under the headings of their document.
@@ -56,6 +56,6 @@ export async function metaView(context) {
       wanted = NaN; // once: what is folded afterwards stays so
     }
     const documents = run.meta.slice().reverse().map((document) => documentPart(run, document, opened));
-    return section("Insights reports", documents.length ? "newest report first" : null, run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.told}`) : null, missing(run, 2000), documents);
+    return section("Insights reports", documents.length ? "newest report first" : null, run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.sentence}`) : null, missing(run, 2000), documents);
   });
 }

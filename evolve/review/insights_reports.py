@@ -1,4 +1,4 @@
-"""What a run has learnt: its reports with what they cite, which prompts they went into, and what came of it."""
+"""The insights reports of a run: their citations, the proposals that got their recommendations, and the outcomes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,17 +18,18 @@ from evolve.archive.reports import (
 from evolve.core.errors import InputError
 from evolve.insights.facts import FactReader
 from evolve.insights.outcomes import History, Trial, describe_trials, recommendation_of
+from evolve.review.texts import counted
 from evolve.trust import stored_config
 
 
-def document_at(meta: MetaRecord, programs: int | None) -> int | None:
-    """The report in force when a run had so many programs (None: now), by its own number of programs; None when
-    there was none yet."""
+def report_at(meta: MetaRecord, programs: int | None) -> int | None:
+    """The report in force after `programs` programs (None: now), by its own number of programs; None before the first
+    report."""
     return max((number for number in meta.reports if programs is None or number <= programs), default=None)
 
 
 class Effects:
-    """What came of the recommendations of one archive's reports."""
+    """The outcomes of the recommendations in one archive's reports."""
 
     def __init__(self, archive: RunReader) -> None:
         self._archive = archive
@@ -36,34 +37,33 @@ class Effects:
         self._facts = FactReader(archive)
 
     def of(self, report: InsightsReport) -> list[tuple[Recommendation, list[Trial]]]:
-        """Each recommendation with the generations that it was handed to, those in other reports too."""
-        given = report.recommendations
-        return list(zip(given, self._history.trials(given), strict=True))
+        """Each recommendation with the generations that got it, also from other reports."""
+        recommendations = report.recommendations
+        return list(zip(recommendations, self._history.trials(recommendations), strict=True))
 
-    def told(self, trials: Iterable[Trial]) -> str:
-        """What came of a recommendation, in words and figures."""
+    def describe(self, trials: Iterable[Trial]) -> str:
+        """The outcomes of a recommendation, in words and figures."""
         trials, archive = list(trials), self._archive
         ended = [trial.generation for trial in trials if trial.status not in OPEN]
-        return describe_trials(trials, {one: self._facts.ended(archive.ended_generation(one)) for one in ended})
+        return describe_trials(trials, {n: self._facts.ended(archive.ended_generation(n)) for n in ended})
 
 
 def recommendation_followed(archive: RunReader, generation: int) -> str | None:
-    """The recommendation that the last prompt of a generation held, in one sentence; None without one."""
+    """The recommendation in the last prompt of a generation, in one sentence; None without one."""
     given = recommendation_of(archive.attempts(generation))
     if given is None:
         return None
     programs, number = given
     where = f"recommendation {number} of the insights report after {programs} programs"
-    known = archive.meta.reports[programs].recommendations
-    return f"{where}: {shown(known[number - 1].whole)}" if 0 < number <= len(known) else where
+    recommendations = archive.meta.reports[programs].recommendations
+    return f"{where}: {shown(recommendations[number - 1].whole)}" if 0 < number <= len(recommendations) else where
 
 
 def absence(meta: MetaRecord, *, programs: int, every: int, at: int | None) -> str:
-    """Why there is no document (or was none when there were `at` programs), and when the first comes or came."""
+    """Why there is no report (or was none after `at` programs), and when the first comes or came."""
     first = min(meta.reports, default=None)
     if first is not None:
-        when = f"{at} program{'s' * (at != 1)}"
-        return f"there was no insights report when the run had {when}; the first came after {first}"
+        return f"there was no insights report after {counted(at or 0, 'program')}; the first came after {first}"
     due = f"the first is due after {meta.begun + every} programs, and there are {programs}"
     if meta.problems:
         return f"there is no insights report yet: the last round, after {meta.begun} programs, failed; {due}"
@@ -71,12 +71,12 @@ def absence(meta: MetaRecord, *, programs: int, every: int, at: int | None) -> s
 
 
 def failures(meta: MetaRecord) -> list[str]:
-    """That the last round gave no document, and why, a sentence for each reason; empty where it gave one."""
+    """Why the last round gave no report, a sentence for each reason; empty if it gave one."""
     return [f"The last round, after {meta.begun} programs, gave no report: {problem}" for problem in meta.problems]
 
 
 def insights_json(meta: MetaRecord, number: int | None, effects: Effects, *, next_at: int) -> dict[str, Any]:
-    """The report after `number` programs, in parts. `problems` are the last round's, `corrections` this report's."""
+    """The parts of the report after `number` programs. `problems` are the last round's, `corrections` this report's."""
     report = InsightsReport() if number is None else meta.reports[number]
     pad = report.scratchpad
     sections = {
@@ -98,7 +98,7 @@ def insights_json(meta: MetaRecord, number: int | None, effects: Effects, *, nex
                 "text": shown(each.whole),
                 "generations": [trial.generation for trial in trials],
                 "followed": [trial.followed for trial in trials],
-                "outcome": effects.told(trials),
+                "outcome": effects.describe(trials),
             }
             for place, (each, trials) in enumerate(effects.of(report), 1)
         ],
@@ -112,12 +112,12 @@ def _summary(summary: ProgramSummary) -> dict[str, Any]:
 
 
 Ends = Mapping[int, tuple[str, float | None]]
-"""How generations ended: the mark of each, and by how much it is better than what it is measured against."""
+"""The mark and the gain of each generation."""
 
 
 def timeline(archive: RunReader, ends: Ends) -> list[dict[str, Any]]:
-    """Every report in order: what it summarises, its insights and recommendations with what came of them, and what it
-    says of the ones before (`outcomes`). `text` is the report itself, for people."""
+    """Every report in order: its summaries, insights and recommendations with their outcomes, and its statements about
+    earlier recommendations (`outcomes`). `text` is the report itself, for people."""
     effects, meta = Effects(archive), archive.meta
     return [
         {
@@ -140,7 +140,7 @@ def timeline(archive: RunReader, ends: Ends) -> list[dict[str, Any]]:
                     "citations": generations_of(each.whole),
                     "given_to": [trial.generation for trial in trials],
                     "outcomes": [_outcome(trial, *ends[trial.generation]) for trial in trials],
-                    "told": effects.told(trials),
+                    "sentence": effects.describe(trials),
                 }
                 for number, (each, trials) in enumerate(effects.of(report), 1)
             ],
@@ -150,14 +150,14 @@ def timeline(archive: RunReader, ends: Ends) -> list[dict[str, Any]]:
     ]
 
 
-def standing(archive: RunReader) -> dict[str, Any]:
-    """In the words of `evolve insights`: `absence`, why there is no document yet and when the first is due (None where
-    there is one), and `failures`, why the last round gave none."""
+def missing_reports(archive: RunReader) -> dict[str, Any]:
+    """In the words of `evolve insights`: `absence`, why there is no report yet and when the first is due (None if there
+    is one), and `failures`, why the last round gave none."""
     meta, absent = archive.meta, None
     if not meta.reports:
         try:
             every = stored_config(archive).meta_every
-        except InputError:  # `config` of a run document says what is wrong with it
+        except InputError:  # `config_json` reports it
             absent = "there is no insights report yet"
         else:
             absent = absence(meta, programs=len(archive.programs), every=every, at=None)
