@@ -293,7 +293,7 @@ class Evaluation:
         return read_as(cls, dict(record) | measured | {"results": results, "strict": strict})
 
 
-def telling_line(text: str) -> str:
+def headline_of_error(text: str) -> str:
     """The first line, or of a traceback what was raised at last."""
     lines = text.strip().split("\n")
     heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]

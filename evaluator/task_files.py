@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from evaluator.errors import TaskError
 from evaluator.input_files import checked
-from evaluator.judging import JudgeModule, SelfJudged
+from evaluator.judge_module import JudgeModule, SelfJudged
 from evaluator.objective import Direction, Objective
-from evaluator.places import content_of, resolve, source_of
+from evaluator.places import content_of, resolve_path, source_of
 from evaluator.script_folder import read_script
 from evaluator.task import Instance, Suite, Task
 from evaluator.task_code import must_be_python, told
@@ -56,7 +56,7 @@ def _read_task(folder: Path) -> Task:
     script = None
     if entry.script is not None:
         not_read = [initial, folder / _PROMPT, folder / _RUN, folder / (entry.ingredients or _INGREDIENTS)]
-        not_read += [] if entry.prompt is None else [resolve(entry.prompt, beside=folder)]
+        not_read += [] if entry.prompt is None else [resolve_path(entry.prompt, folder=folder)]
         script = read_script(entry, _file(entry, "script", entry.script), judge, initial, besides=not_read)
     entry_point = entry.entry_point or ("" if script is not None else _only_function(entry, initial))
     objective = repr(sorted(entry.resolved_objective.to_json().items()))
@@ -100,7 +100,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _file(entry: TaskEntry, key: str, name: str) -> Path:
-    found = resolve(name, beside=entry.path.parent)
+    found = resolve_path(name, folder=entry.path.parent)
     if not _is_file(found):
         raise entry.wrong(key, f"is {name!r}, and there is no file {found}")
     return found
@@ -119,7 +119,7 @@ def _ingredients(entry: TaskEntry) -> Path | None:
     if entry.ingredients is None:
         beside = entry.path.parent / _INGREDIENTS
         return beside if beside.is_dir() else None
-    found = resolve(entry.ingredients, beside=entry.path.parent)
+    found = resolve_path(entry.ingredients, folder=entry.path.parent)
     if not found.is_dir():
         raise entry.wrong("ingredients", f"is {entry.ingredients!r}, and there is no folder {found}")
     return found

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Self, TextIO
 
-from evaluator.evaluation import telling_line
+from evaluator.evaluation import headline_of_error
 from evaluator.untrusted import one_line
 from evolve.archive.events import HeldOutEvent
 from evolve.archive.records import ProgramRecord
@@ -263,7 +263,7 @@ def _event_line(event: Event) -> str | None:
             score = f"{value_text(record.value)}{against(record)}"
             if not record.correct:
                 answered = f"answers {100 * record.combined_score:.0f} % of the instances"
-                score = f"{answered}  ({record.outcome.value}: {one_line(telling_line(detail), 200)})"
+                score = f"{answered}  ({record.outcome.value}: {one_line(headline_of_error(detail), 200)})"
             return f"initial program  {score}{in_orders(record)}{beside(event.held_out)}"
         case Confirmed(record=record, held_out=HeldOutEvent(overfitted=str(why))):
             score = f"{value_text(record.value)}{against(record)}{beside(event.held_out)}"
