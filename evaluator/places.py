@@ -45,7 +45,7 @@ def content_of(path: Path) -> bytes:
 
 
 def source_of(path: Path, what: str) -> str:
-    """The text of a file, a program's or another. Raises TaskError, which says `what` it is."""
+    """The text of a file. Raises TaskError, which says `what` it is."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as cause:
