@@ -126,7 +126,7 @@ class JudgeModule:
     def _summarised(
         self, verdicts: Sequence[Verdict], instances: Sequence[Instance]
     ) -> tuple[dict[str, float], float | None, float | None]:
-        """(metrics, combined score, published score) of the judge's `summarise`; a score that it does not give is None."""
+        """(metrics, combined score, published score) of the judge's `summarise`; None for a missing score."""
         summary = self._module.call("summarise", "", list(verdicts), [instance.fresh() for instance in instances])
         if not isinstance(summary, Mapping) or not all(isinstance(name, str) for name in summary):
             raise self._module.wrong("summarise", f"returned {describe_value(summary)}, not numbers by name")
@@ -268,7 +268,7 @@ def _number(value: object) -> int | float | Fraction | None:
 
 
 def _optimality(verdicts: Sequence[Verdict], instances: Sequence[Instance], direction: Direction) -> float | None:
-    """The mean ratio to the bound, at most 1; failures count as 0. None unless every bound and every cost is above 0."""
+    """The mean ratio to the bound, at most 1, failures counting 0. None unless every bound and cost is above 0."""
     ratios = []
     for verdict, instance in zip(verdicts, instances, strict=True):
         if instance.bound is None or instance.bound <= 0:

@@ -35,7 +35,7 @@ class TaskModule:
     """One file of a task (`judge.py`), with the modules of its folder that it imports."""
 
     def __init__(self, path: Path, functions: Sequence[str], *, passed: tuple[type[Exception], ...] = ()) -> None:
-        """Load the file, which must define `functions`. Exceptions of the types `passed` go through. Raises TaskError."""
+        """Load the file, which must define `functions`; exceptions of types `passed` go through. Raises TaskError."""
         self.path = path
         self._passed = passed
         self._sources = _read(path)
