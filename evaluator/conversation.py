@@ -1,4 +1,4 @@
-"""An instance asked item by item: a judge's `converse`, held to what it may do.
+"""An instance asked item by item: a judge's `converse`, with every fault of it as a TaskError.
 
     def converse(instance):                      plain data, a copy; a generator, trusted, in the harness
         for size in instance["sizes"]:
@@ -6,8 +6,7 @@
             ...                                  raise InvalidAnswer or Infeasible, as a judge does
         return bins                              the verdict: an int, a Fraction or a float
 
-The generator runs only after each answer, so that what is to come is not even made when a program answers. Whatever it
-does wrong is a TaskError with file, line and function.
+The generator makes the next item only after an answer, so that no program can learn it early.
 """
 
 import json
@@ -18,22 +17,22 @@ from typing import Any, Final
 
 from evaluator.errors import Infeasible, InvalidAnswer, TaskError
 from evaluator.evaluation import Outcome, Verdict
-from evaluator.task_code import RAISED, TaskModule, told
+from evaluator.task_code import RAISED, TaskModule, describe_error
 
 MOST_ITEMS: Final = 100_000
-"""A conversation of more is taken for one that never ends."""
+"""A conversation with more items counts as endless."""
 CONVERSE: Final = "converse"
 _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 class Conversation:
-    """One instance being asked. `asked` counts the items so far, `answers` are those to them; `verdict` is None until
-    the last is answered."""
+    """The conversation on one instance. `asked` counts the items so far, `answers` holds the answers to them; `verdict`
+    is None until the last item is answered."""
 
     __slots__ = ("_exact", "_generator", "_instance", "_module", "answers", "asked", "verdict")
 
     def __init__(self, module: TaskModule, instance: int, data: Any, exact: Callable[[object], Fraction]) -> None:
-        """`exact` makes a number of what the generator returns, or raises TaskError. Raises TaskError."""
+        """`exact` turns what the generator returns into a number, or raises TaskError. Raises TaskError."""
         self._module = module
         self._instance = instance
         self._exact = exact
@@ -49,12 +48,12 @@ class Conversation:
 
     @property
     def item(self) -> int:
-        """The last item that was asked, counted from 0."""
+        """The number of the last item that was asked, from 0."""
         return self.asked - 1
 
     def after(self, answer: object) -> bytes | None:
-        """What is asked after this answer (None at the beginning), as JSON text; None at the end, when there is a
-        verdict. Raises TaskError."""
+        """The next item, as JSON text, after this answer (None at the beginning); None once there is a verdict. Raises
+        TaskError."""
         if self.asked:
             self.answers.append(answer)
         try:
@@ -73,19 +72,18 @@ class Conversation:
         try:
             return _encode(asked).encode("ascii")
         except (TypeError, ValueError, RecursionError) as cause:
-            raise self._wrong(f"yielded what is no JSON ({told(cause)})") from None
+            raise self._wrong(f"yielded what JSON cannot hold ({describe_error(cause)})") from None
 
     def close(self) -> None:
-        """Let the generator end where it stands. Raises TaskError when it raises, or goes on asking."""
+        """Close the generator. Raises TaskError when it raises, or goes on asking."""
         try:
             self._generator.close()
         except RAISED as cause:
             raise self._module.blame(cause, CONVERSE, f"{self._where()}, when it was closed") from cause
 
     def _where(self) -> str:
-        return (
-            f" after item {self.item} of instance {self._instance}" if self.asked else f" on instance {self._instance}"
-        )
+        place = f"after item {self.item} of" if self.asked else "on"
+        return f" {place} instance {self._instance}"
 
     def _wrong(self, what: str) -> TaskError:
         frame = self._generator.gi_frame
@@ -94,31 +92,30 @@ class Conversation:
 
 
 def replayed(conversation: Conversation, answers: object) -> Verdict:
-    """The verdict on answers that were given before, or that something else than a program gave. Raises TaskError."""
+    """The verdict on answers that were recorded, or that no program gave. Raises TaskError."""
     if not isinstance(answers, list):
-        return Verdict(outcome=Outcome.INVALID_OUTPUT, detail="the answers are no list, with one for each item")
+        return Verdict(outcome=Outcome.INVALID_OUTPUT, detail="the answers must be a list with one for each item")
+    used = 0
     try:
         asked = conversation.after(None)
-        for answer in answers:
-            if asked is None:
-                beyond = f"there are answers after item {conversation.item}"
-                verdict = conversation.verdict
-                if verdict is None or verdict.outcome is Outcome.OK:
-                    return Verdict(outcome=Outcome.INVALID_OUTPUT, detail=beyond)
-                return verdict  # the one for which nothing more was asked
-            asked = conversation.after(answer)
+        while asked is not None and used < len(answers):
+            asked = conversation.after(answers[used])
+            used += 1
     finally:
         conversation.close()
-    if conversation.verdict is None:
+    verdict = conversation.verdict
+    if verdict is None:
         return Verdict(outcome=Outcome.INVALID_OUTPUT, detail=f"item {conversation.item} has no answer")
-    return conversation.verdict
+    if used < len(answers) and verdict.outcome is Outcome.OK:
+        return Verdict(outcome=Outcome.INVALID_OUTPUT, detail=f"there are answers after item {conversation.item}")
+    return verdict
 
 
 def failed(why: Infeasible | InvalidAnswer) -> Verdict:
-    """The verdict that a judge gives by raising `why`."""
+    """The verdict of a judge that raised `why`."""
     outcome = Outcome.INFEASIBLE if isinstance(why, Infeasible) else Outcome.INVALID_OUTPUT
     try:
         detail = str(why)
-    except Exception:  # noqa: BLE001 - boundary: what it was raised with may not be printable
+    except Exception:  # noqa: BLE001 - boundary: its arguments may not be printable
         detail = ""
     return Verdict(outcome=outcome, detail=detail or "the judge gives no reason")

@@ -7,8 +7,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, Self
 
+from evaluator.input_files import read_as
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
-from evaluator.typed import read_as
 
 FARTHEST: Final = 1e100
 """No cost, score or metric lies farther from 0: so differences, sums and squares of a whole run stay numbers."""
@@ -293,7 +293,7 @@ class Evaluation:
         return read_as(cls, dict(record) | measured | {"results": results, "strict": strict})
 
 
-def telling_line(text: str) -> str:
+def headline_of_error(text: str) -> str:
     """The first line, or of a traceback what was raised at last."""
     lines = text.strip().split("\n")
     heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]

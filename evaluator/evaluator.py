@@ -134,7 +134,7 @@ class SandboxedEvaluator(SuiteEvaluator):
     def _conclude(self, execution: Execution, speed: Speed | None = None) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback; `speed` is the score where the clock is."""
         calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
-        evaluation = self._standing.scored(
+        evaluation = self._scorer.score(
             execution.results,
             outcome=execution.outcome,
             detail=explain.full(execution.detail),

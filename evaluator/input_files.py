@@ -1,13 +1,15 @@
-"""What a person writes into a file, checked by a pydantic model: each mistake is a sentence with key and value."""
+"""What a person writes into a file, checked by a pydantic model: each mistake is a sentence with key and value. And
+what this program wrote itself, read by the types of a dataclass."""
 
 import contextlib
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from evaluator.untrusted import one_line
@@ -32,6 +34,7 @@ class Section(BaseModel):
 
 
 S = TypeVar("S", bound=Section)
+Value = TypeVar("Value")
 
 
 def checked(
@@ -149,3 +152,15 @@ def _inner(kind: Any) -> Any:
         return _inner(kind.__origin__)
     others = [inner for inner in get_args(kind) if inner is not type(None)]
     return _inner(others[0]) if type(None) in get_args(kind) else kind
+
+
+def read_as(kind: type[Value], record: object) -> Value:
+    """The value of a dataclass that a record holds, its fields by name. Raises ValueError for a record of another
+    shape."""
+    value: Value = _reader(kind).validate_python(record)  # type: ignore[arg-type] # a class can be hashed
+    return value
+
+
+@cache
+def _reader(kind: type) -> Any:
+    return TypeAdapter(kind)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from evaluator.errors import EvaluatorError, SandboxError, TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome, Verdict
-from evaluator.standing import Standing
+from evaluator.suite_scorer import SuiteScorer
 from evaluator.task import Suite, Task
 
 IN_THE_HARNESS = "harness"
@@ -45,5 +45,5 @@ def solve_suite(task: Task, suite: Suite, *, seconds: float) -> Iterator[Instanc
 
 def score_results(task: Task, suite: Suite, results: list[InstanceResult]) -> Evaluation:
     """The evaluation that the results of a whole suite add up to."""
-    evaluation = Standing(task, suite).scored(results, sandbox=IN_THE_HARNESS, evaluator_version="")
+    evaluation = SuiteScorer(task, suite).score(results, sandbox=IN_THE_HARNESS, evaluator_version="")
     return replace(evaluation, runtime_s=sum(result.cpu_s for result in results) / len(results))

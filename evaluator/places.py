@@ -1,7 +1,7 @@
 """Where the data folders lie that ship with the packages, and how `task.yaml` names its parts.
 
-In a checkout `programs/` and `prompts/` stand beside the two packages; an installed wheel holds them inside this one,
-so that nothing but the packages stands on top of site-packages. Nobody else needs to know.
+In a checkout `programs/` and `prompts/` lie next to the two packages. An installed wheel holds them inside this
+package, so that site-packages holds nothing but the packages.
 """
 
 from pathlib import Path
@@ -24,13 +24,13 @@ DEFAULT_TASK: Final = "placement"
 _SHIPPED: Final = {"programs:": PROGRAMS, "prompts:": PROMPTS}
 
 
-def resolve(name: str, *, beside: Path) -> Path:
-    """The path that `name` means in a file of the folder `beside`: `programs:placement/initial.py`,
-    `prompts:tasks/placement.md`, or a path relative to that folder."""
-    for prefix, folder in _SHIPPED.items():
+def resolve_path(name: str, *, folder: Path) -> Path:
+    """The path that `name` means in a file of `folder`: `programs:placement/initial.py`, `prompts:tasks/placement.md`,
+    or a path relative to that folder."""
+    for prefix, shipped in _SHIPPED.items():
         if name.startswith(prefix):
-            return folder / name.removeprefix(prefix)
-    return (beside / name).resolve()
+            return shipped / name.removeprefix(prefix)
+    return (folder / name).resolve()
 
 
 def is_shipped(name: str) -> bool:
@@ -47,7 +47,7 @@ def content_of(path: Path) -> bytes:
 
 
 def source_of(path: Path, what: str) -> str:
-    """The text of a file, a program's or another. Raises TaskError, which says `what` it is."""
+    """The text of a file. Raises TaskError, which says `what` it is."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as cause:

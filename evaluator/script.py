@@ -139,7 +139,7 @@ class ScriptEvaluator(SuiteEvaluator):
         score = None if run.result is None else run.result.score
         cost = None if run.outcome is not Outcome.OK or score is None else Fraction(score)
         result = self._result(0, Verdict(outcome=run.outcome, cost=cost, detail=run.detail), run)
-        evaluation = self._standing.scored(
+        evaluation = self._scorer.score(
             [result],
             outcome=run.outcome,
             detail=run.detail,
@@ -167,7 +167,7 @@ class ScriptEvaluator(SuiteEvaluator):
     def _judged(self, run: ScriptRun, kept: KeptAnswers | None) -> Evaluation:
         verdicts = self._verdicts(run, kept, self.suite.instances)
         results = [self._result(place, verdict, run) for place, verdict in enumerate(verdicts)]
-        evaluation = self._standing.scored(
+        evaluation = self._scorer.score(
             results, outcome=run.outcome, detail=run.detail, sandbox=self.sandbox, evaluator_version=self.version
         )
         said = feedback(self._task, self.suite, evaluation)

@@ -10,7 +10,7 @@ from evaluator.places import source_of
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.sandbox.turns import OF_THIS_PROCESS
-from evaluator.standing import Standing
+from evaluator.suite_scorer import SuiteScorer
 from evaluator.task import Suite, Task
 from evaluator.version import version_of
 
@@ -44,8 +44,8 @@ class SuiteEvaluator(ABC):
         self.version = version_of(task, suite)
         self.suite = suite
         self._task = task
-        self._standing = Standing(task, suite)
-        self.ceiling = self._standing.ceiling
+        self._scorer = SuiteScorer(task, suite)
+        self.ceiling = self._scorer.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._control = source_of(task.initial, "the initial program") if control is None else control
         self._workers, self._alone, self._seed = workers, alone, seed

@@ -17,7 +17,7 @@ from evaluator.conversation import Conversation
 from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Summary, Verdict
 from evaluator.objective import ListedValue, Objective
-from evaluator.task_code import TaskModule, described
+from evaluator.task_code import TaskModule, describe_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +216,7 @@ class Task:
 def _verified(solver: TaskModule, instance: Instance, limit_s: float) -> BoundCheck:
     check = solver.call("verify", f" on instance {instance.index}", instance, limit_s=limit_s)
     if not isinstance(check, BoundCheck) or not isinstance(check.holds, bool | None):
-        raise solver.wrong("verify", f"returned {described(check)}, not a BoundCheck")
+        raise solver.wrong("verify", f"returned {describe_value(check)}, not a BoundCheck")
     if check.instance != instance.index:
         raise solver.wrong("verify", f"checked instance {check.instance}, and was asked for {instance.index}")
     return check

@@ -1,10 +1,9 @@
-"""A task's own trusted code, in the harness: loaded with the modules beside it, and blamed by file, line and function.
+"""A task's own trusted code, in the harness: loaded with its helper modules, blamed by file, line and function.
 
-`judge.py` and `exact.py` may import the modules and packages (folders) that lie beside them, as a script does. Those
-are found by reading the imports, so that what is loaded is exactly what `digest` tells of (of a package: every module
-in it); they live under names of their own, so that one task's `helper` is never another's, and nothing of the standard
-library or of this house is replaced by one for anybody else. What such code prints goes to stderr: stdout is for
-answers.
+`judge.py` and `exact.py` may import modules and packages of their own folder, as a script does. The imports are read
+from the source, so that `digest` covers exactly what is loaded (of a package: every module in it). The modules get
+names of their own: one task's `helper` never replaces another's, nor a module of Python or of this project. What such
+code prints goes to stderr: stdout is for answers.
 """
 
 import ast
@@ -26,17 +25,17 @@ from evaluator.places import content_of
 from evaluator.untrusted import one_line
 
 RAISED: Final = (Exception, SystemExit)
-"""What a task's code may raise and be blamed for: everything but the interruption of the harness itself."""
+"""The exceptions that a task's code is blamed for: all but the interruption of the harness itself."""
 _INIT: Final = "__init__.py"
 _CACHE: Final = "__pycache__"
-_NEVER_BESIDE: Final = frozenset({"evaluator", "evolve", "__future__", "builtins", "sys"})
+_NEVER_LOCAL: Final = frozenset({"evaluator", "evolve", "__future__", "builtins", "sys"})
 
 
 class TaskModule:
-    """One file of a task (`judge.py`), with the modules beside it that it imports."""
+    """One file of a task (`judge.py`), with the modules of its folder that it imports."""
 
     def __init__(self, path: Path, functions: Sequence[str], *, passed: tuple[type[Exception], ...] = ()) -> None:
-        """Load the file, which must define `functions`; what they raise of `passed` is passed on. Raises TaskError."""
+        """Load the file, which must define `functions`; exceptions of types `passed` go through. Raises TaskError."""
         self.path = path
         self._passed = passed
         self._sources = _read(path)
@@ -54,15 +53,15 @@ class TaskModule:
 
     def function(self, name: str) -> Callable[..., Any] | None:
         """The function of that name; None when the file does not define one."""
-        found = self.value(name)
-        return found if callable(found) else None
+        value = self.value(name)
+        return value if callable(value) else None
 
     def value(self, name: str) -> Any:
-        """What the file binds to a name; None when it does not."""
+        """The value of a name in the file; None when it is not defined."""
         return getattr(self._module, name, None)
 
     def call(self, name: str, where: str, *arguments: object, **options: object) -> Any:
-        """What that function returns, which the file defines; `where` says what it is called for. Raises TaskError."""
+        """Call a function that the file defines; `where` says for what, in messages. Raises TaskError."""
         function = self.function(name)
         assert function is not None  # the caller has seen it
         try:
@@ -73,13 +72,13 @@ class TaskModule:
             raise self.blame(cause, name, where) from cause
 
     def check_signature(self, name: str, parameters: Sequence[str]) -> None:
-        """Raises TaskError when the file defines that function, and it cannot be called with so many arguments."""
+        """Raises TaskError when the file defines that function and it cannot take these parameters."""
         function = self.function(name)
         if function is None:
             return
         try:
             signature = inspect.signature(function)
-        except (TypeError, ValueError):  # of C, which tells nothing: the call will
+        except (TypeError, ValueError):  # a function of C has no signature: the call shows whether it fits
             return
         try:
             signature.bind(*parameters)
@@ -88,8 +87,8 @@ class TaskModule:
             raise self.wrong(name, f"is called as {name}({wanted}), and takes {signature}") from None
 
     def blame(self, cause: BaseException, name: str = "", where: str = "") -> TaskError:
-        """What was raised by the function `name` (empty: while the file was loaded), told by the innermost line of
-        the task's own; `where` says what it was called for."""
+        """The error for what the function `name` raised (empty: while the file was loaded), with the innermost line of
+        the task's own code; `where` says what the function was called for."""
         called = f"{name}()" if name else "while it was loaded"
         place = f"{self.path}, {called}"
         files = {str(path) for path, _ in self._sources.values()}
@@ -101,17 +100,17 @@ class TaskModule:
                 place = f"{code.co_filename} line {line}, {where_in}{inner}"
         if isinstance(cause, SyntaxError) and cause.filename in files:
             place = f"{cause.filename} line {cause.lineno}"
-        return TaskError(f"{place}: raised {told(cause)}{where}")
+        return TaskError(f"{place}: raised {describe_error(cause)}{where}")
 
     def wrong(self, name: str, what: str) -> TaskError:
-        """The function `name` did what it must not, though it raised nothing."""
+        """The error for a function that raised nothing and returned something wrong."""
         code = getattr(self.function(name), "__code__", None)
         if not isinstance(code, CodeType):
             return TaskError(f"{self.path}, {name}(): {what}")
         return TaskError(f"{code.co_filename} line {code.co_firstlineno}, {name}(): {what}")
 
     def misdefined(self, name: str, what: str) -> TaskError:
-        """Something that the file binds (`INSTANCES`) is not as it must be, or is missing."""
+        """The error for a value of the file (`INSTANCES`) that is wrong or missing."""
         lines = self._sources[self.path.stem][1].decode("utf-8", "replace").splitlines()
         word = name.partition("[")[0].removesuffix("()")
         line = next((number for number, text in enumerate(lines, 1) if text.startswith((word, f"def {word}"))), None)
@@ -127,7 +126,7 @@ class TaskModule:
             if name in self._modules:  # the package has imported it
                 return self._modules[name]
             path, content = self._sources[name]
-            # The whole name has no dot, so that pickle and dataclasses find the module by it.
+            # Without a dot in the name pickle and dataclasses find the module in sys.modules.
             module = ModuleType(f"evaluator_task_{self.digest[:16]}_{name.replace('.', '__')}")
             module.__file__ = str(path)
             module.__package__ = name if path.name == _INIT or path.is_dir() else above
@@ -150,7 +149,7 @@ class TaskModule:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        """`__import__` as the task's modules have it: first what lies beside them."""
+        """`__import__` of the task's modules: their own folder comes first."""
         if level:
             name = importlib.util.resolve_name("." * level + name, (globals_ or {}).get("__package__") or "")
         top = name.partition(".")[0]
@@ -169,8 +168,8 @@ def _print(*values: object, file: Any = None, **how: Any) -> None:
     print(*values, file=sys.stderr if file is None or file is sys.stdout else file, **how)
 
 
-def told(cause: BaseException) -> str:
-    """An exception's type and message on one line. The message may hold what a candidate answered."""
+def describe_error(cause: BaseException) -> str:
+    """An exception's type and message on one line. The message may hold a candidate's answer."""
     try:
         message = one_line(str(cause), 300)
     except Exception:  # noqa: BLE001 - boundary: the class is the task's own, and may not even be printable
@@ -178,8 +177,8 @@ def told(cause: BaseException) -> str:
     return f"{type(cause).__name__}: {message}" if message else type(cause).__name__
 
 
-def described(value: object) -> str:
-    """A value that a task's code made, in a few words; its `repr` may raise, or be endless."""
+def describe_value(value: object) -> str:
+    """A value from a task's code in a few words; its `repr` may raise, or be endless."""
     try:
         text = one_line(repr(value), 80)
     except Exception:  # noqa: BLE001 - boundary: the class may be the task's own
@@ -188,37 +187,37 @@ def described(value: object) -> str:
 
 
 def _read(path: Path) -> dict[str, tuple[Path, bytes]]:
-    """The file and everything beside it that it imports, directly or not, anywhere in it. Raises TaskError."""
-    found: dict[str, tuple[Path, bytes]] = {}
+    """The file and all modules of its folder that it imports, directly or not, by dotted name. Raises TaskError."""
+    sources: dict[str, tuple[Path, bytes]] = {}
     waiting = [(path.stem, path)]
     while waiting:
-        name, one = waiting.pop()
-        if name in found:
+        name, module = waiting.pop()
+        if name in sources:
             continue
-        if one.is_dir():  # a package without __init__.py
+        if module.is_dir():  # a package without __init__.py
             content = b""
         else:
-            content = content_of(one)
-            with must_be_python(one):
-                tree = ast.parse(content, filename=str(one))
-            waiting += [part for top in _imports(tree) if top not in found for part in _beside(path.parent, top)]
-        found[name] = (one, content)
-    return found
+            content = content_of(module)
+            with must_be_python(module):
+                tree = ast.parse(content, filename=str(module))
+            waiting += [part for top in _imports(tree) if top not in sources for part in _local(path.parent, top)]
+        sources[name] = (module, content)
+    return sources
 
 
 @contextmanager
 def must_be_python(path: Path) -> Iterator[None]:
-    """What cannot be parsed or compiled inside is a TaskError that names the file."""
+    """Turn what parsing or compiling raises inside the block into a TaskError that names the file."""
     try:
         yield
     except SyntaxError as cause:
         raise TaskError(f"{path} line {cause.lineno}: is not Python ({cause.msg})") from None
     except (ValueError, RecursionError, MemoryError) as cause:  # null bytes, endless nesting
-        raise TaskError(f"{path}: is not Python ({told(cause)})") from None
+        raise TaskError(f"{path}: is not Python ({describe_error(cause)})") from None
 
 
-def _beside(folder: Path, top: str) -> list[tuple[str, Path]]:
-    """The modules, by their dotted names, that importing `top` may load from the folder: none where it is not there."""
+def _local(folder: Path, top: str) -> list[tuple[str, Path]]:
+    """The modules, by dotted name, that importing `top` may load from the folder; empty where it is not there."""
     package = folder / top
     if not package.is_dir():
         return [(top, folder / f"{top}.py")] if (folder / f"{top}.py").is_file() else []
@@ -235,14 +234,14 @@ def _beside(folder: Path, top: str) -> list[tuple[str, Path]]:
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
-    """The first names of the modules that are imported, but for those that can never lie beside."""
+    """The top names of the imported modules, without those that no task may replace."""
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [node.module or ""]
         for name in names:
             top = name.partition(".")[0]
-            if top.isidentifier() and top not in _NEVER_BESIDE:
+            if top.isidentifier() and top not in _NEVER_LOCAL:
                 yield top
 
 

@@ -1,21 +1,27 @@
-"""Reading a task's folder: its parts as `task.yaml` names them (`evaluator.task_yaml`), or by default."""
+"""Reading a task's folder: its parts as `task.yaml` names them (`evaluator.task_yaml`), or by default.
+
+A program sees what its evaluator script sees. So where a judge decides, the script gets itself and what `script_files`
+names: no judge, instances, bounds or held-out suites. Without a judge it gets the whole folder, without hidden files
+and without runs that somebody started in that folder.
+"""
 
 import ast
 import hashlib
 import json
+import os
 import re
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import TaskError
 from evaluator.input_files import checked
-from evaluator.judging import JudgeModule, SelfJudged
+from evaluator.judge_module import JudgeModule, SelfJudged
 from evaluator.objective import Direction, Objective
-from evaluator.places import content_of, resolve, source_of
-from evaluator.script_folder import read_script
-from evaluator.task import Instance, Suite, Task
-from evaluator.task_code import must_be_python, told
+from evaluator.places import content_of, resolve_path, source_of
+from evaluator.task import Instance, Script, Suite, Task
+from evaluator.task_code import describe_error, must_be_python
 from evaluator.task_yaml import FILE, JUDGE, SCRIPT, BoundEntry, Bounds, SuiteEntry, TaskEntry, read_task_yaml
 from evaluator.untrusted import one_line
 
@@ -23,9 +29,15 @@ _SHIPPED: Final = Path(__file__).resolve().parent / "tasks"
 _PROMPT: Final = "prompt.md"
 _INGREDIENTS: Final = "ingredients"
 _RUN: Final = "run.yaml"
-"""What a folder taken over from another system has for `evolve run`: it decides no verdict."""
+"""The settings of an imported folder for `evolve run`: they decide no verdict."""
 _BLOCK: Final = re.compile(r"^[ \t]*#[ \t]*EVOLVE-BLOCK-START[ \t]*$(.*?)^[ \t]*#[ \t]*EVOLVE-BLOCK-END", re.M | re.S)
 _BOUND_OF: Final = {Direction.MINIMISE: "lower_bound", Direction.MAXIMISE: "upper_bound"}
+
+MOST_FILES: Final = 2000
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""The most that a script may read: the evaluator's version reads all of it."""
+_NOT_READ: Final = frozenset({"__pycache__", "runs"})
+"""Folders that no script gets: Python's cache, and runs that were started in the task's folder."""
 
 
 def built_in_tasks() -> list[str]:
@@ -34,7 +46,7 @@ def built_in_tasks() -> list[str]:
 
 
 def load_task(name: str) -> Task:
-    """The task called `name`, or in the folder `name` (a path, or a folder with `judge.py`). Raises TaskError."""
+    """The built-in task `name`, or the one in the folder `name`. Raises TaskError."""
     folder = _SHIPPED / name
     if name not in built_in_tasks():
         folder = Path(name)
@@ -55,9 +67,9 @@ def _read_task(folder: Path) -> Task:
     initial = _file(entry, "initial", entry.initial)
     script = None
     if entry.script is not None:
-        not_read = [initial, folder / _PROMPT, folder / _RUN, folder / (entry.ingredients or _INGREDIENTS)]
-        not_read += [] if entry.prompt is None else [resolve(entry.prompt, beside=folder)]
-        script = read_script(entry, _file(entry, "script", entry.script), judge, initial, besides=not_read)
+        excluded = [initial, folder / _PROMPT, folder / _RUN, folder / (entry.ingredients or _INGREDIENTS)]
+        excluded += [] if entry.prompt is None else [resolve_path(entry.prompt, folder=folder)]
+        script = _read_script(entry, _file(entry, "script", entry.script), judge, initial, excluded)
     entry_point = entry.entry_point or ("" if script is not None else _only_function(entry, initial))
     objective = repr(sorted(entry.resolved_objective.to_json().items()))
     reference = _reference(entry)
@@ -95,15 +107,15 @@ def _read_task(folder: Path) -> Task:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name that is too long, a folder that is closed
+    except OSError:  # the name is too long, or the folder cannot be entered
         return False
 
 
 def _file(entry: TaskEntry, key: str, name: str) -> Path:
-    found = resolve(name, beside=entry.path.parent)
-    if not _is_file(found):
-        raise entry.wrong(key, f"is {name!r}, and there is no file {found}")
-    return found
+    path = resolve_path(name, folder=entry.path.parent)
+    if not _is_file(path):
+        raise entry.wrong(key, f"is {name!r}, and there is no file {path}")
+    return path
 
 
 def _judge(entry: TaskEntry) -> JudgeModule | SelfJudged:
@@ -111,45 +123,37 @@ def _judge(entry: TaskEntry) -> JudgeModule | SelfJudged:
     if entry.judged:
         return JudgeModule(path, entry.resolved_objective, timed=entry.uses_clock)
     if entry.script is None:
-        raise TaskError(f"{entry.path}: there is no {JUDGE} beside it, nor {SCRIPT}; `script: FILE` names another one")
+        raise TaskError(f"{entry.path.parent}: holds neither {JUDGE} nor {SCRIPT}; `script: FILE` names another script")
     return SelfJudged(entry.path.parent / entry.script)
 
 
 def _ingredients(entry: TaskEntry) -> Path | None:
+    folder = resolve_path(entry.ingredients or _INGREDIENTS, folder=entry.path.parent)
+    if folder.is_dir():
+        return folder
     if entry.ingredients is None:
-        beside = entry.path.parent / _INGREDIENTS
-        return beside if beside.is_dir() else None
-    found = resolve(entry.ingredients, beside=entry.path.parent)
-    if not found.is_dir():
-        raise entry.wrong("ingredients", f"is {entry.ingredients!r}, and there is no folder {found}")
-    return found
+        return None
+    raise entry.wrong("ingredients", f"is {entry.ingredients!r}, and there is no folder {folder}")
 
 
 def _reference(entry: TaskEntry) -> Path | None:
-    """The program that others are timed against (by default the initial one); None where the clock is not the score."""
+    """The program to time against (by default the initial program); None where the clock is not the score."""
     if entry.uses_clock:
         return _file(entry, "reference", entry.initial if entry.reference is None else entry.reference)
     if entry.reference is not None:
-        raise entry.wrong(
-            "reference",
-            "is given, and nothing is timed against it; add `uses_clock: true` where speed is the score, or take the "
-            "key out",
-        )
+        raise entry.wrong("reference", "is only for tasks with `uses_clock: true`; add that, or remove this key")
     return None
 
 
 def _only_function(entry: TaskEntry, initial: Path) -> str:
-    """The entry point where none is stated: the only function in the evolve block (the file, if it has none) whose name
-    does not begin with an underscore. Raises TaskError."""
+    """The default entry point: the only public function in the evolve block, or in a file without one. Raises
+    TaskError."""
     text = source_of(initial, "the initial program")
-    try:
+    with must_be_python(initial):
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as cause:
-        line = f" line {cause.lineno}" if isinstance(cause, SyntaxError) else ""
-        raise TaskError(f"{initial}{line}: is not Python ({told(cause)})") from None
     blocks = [
-        range(text.count("\n", 0, found.start(1)) + 1, text.count("\n", 0, found.end(1)) + 2)
-        for found in _BLOCK.finditer(text)
+        range(text.count("\n", 0, block.start(1)) + 1, text.count("\n", 0, block.end(1)) + 2)
+        for block in _BLOCK.finditer(text)
     ]
     names = [
         node.name
@@ -160,38 +164,124 @@ def _only_function(entry: TaskEntry, initial: Path) -> str:
     ]
     if len(names) == 1:
         return names[0]
-    found = ", ".join(names) or "none"
     raise TaskError(
         f"{initial}: which function is called? There must be one in the evolve block whose name does not begin with an "
-        f"underscore (found: {found}), or {entry.path} must name it: `entry_point: NAME`"
+        f"underscore (found: {', '.join(names) or 'none'}), or {entry.path} must name it: `entry_point: NAME`"
     )
 
 
 def _docstring(initial: Path, entry_point: str) -> str:
-    """What the initial program says of itself: all that a model is told of a task that says nothing."""
+    """The docstrings of the initial program: the prompt of a task without a description."""
     try:
         tree = ast.parse(initial.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return ""
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == entry_point]
-    said = [ast.get_docstring(tree), *(ast.get_docstring(node) for node in functions)]
-    return "\n\n".join(text for text in said if text)
+    docstrings = [ast.get_docstring(tree), *(ast.get_docstring(node) for node in functions)]
+    return "\n\n".join(text for text in docstrings if text)
 
 
 def _prompt_text(entry: TaskEntry) -> str:
-    """The task in words, as it stands: from the file that is named, else from `prompt.md` beside it, else empty."""
+    """The task in words: the file that `prompt` names, else `prompt.md` in the folder, else empty."""
     if entry.prompt is not None:
         return source_of(_file(entry, "prompt", entry.prompt), "the prompt").strip()
-    beside = entry.path.parent / _PROMPT
-    return source_of(beside, "the prompt").strip() if beside.is_file() else ""
+    default = entry.path.parent / _PROMPT
+    return source_of(default, "the prompt").strip() if default.is_file() else ""
 
 
 def _adapter(path: Path) -> str:
-    """Its source, which is Python; what it does is seen beside a candidate only."""
+    """The adapter's source, compiled here only to find syntax errors. Raises TaskError."""
     source = source_of(path, "the adapter")
     with must_be_python(path):
         compile(source, str(path), "exec", dont_inherit=True)
     return source
+
+
+# -- its script --------------------------------------------------------------------------------------------------------
+
+
+def _read_script(
+    entry: TaskEntry, path: Path, judge: JudgeModule | SelfJudged, initial: Path, excluded: Sequence[Path]
+) -> Script:
+    """The task's script, at `path`. Its digest covers everything that it may read and that may decide its result: all
+    but `task.yaml` and `excluded` (files or folders). Raises TaskError."""
+    folder = entry.path.parent
+    name = entry.script or ""
+    if not path.is_relative_to(folder):
+        raise entry.wrong("script", f"is {name!r}; it must lie in the task's folder, which is all that it may read")
+    if path.suffix != ".py" and not os.access(path, os.X_OK):
+        raise entry.wrong("script", f"is {name!r}, which is neither Python (.py) nor executable (chmod +x)")
+    if (folder / "adapter.py").is_file():
+        raise TaskError(f"{folder / 'adapter.py'}: is not used by a script, which calls programs itself; remove it")
+    if judge.converse is not None:
+        raise TaskError(f"{folder / JUDGE}: asks item by item (converse), and a script answers instances as a whole")
+    program_name = entry.program_name or f"program{initial.suffix}"
+    files = _named_files(entry, path) if entry.judged or entry.script_files else _visible_files(folder)
+    parts = [
+        str(path.relative_to(folder)),
+        program_name,
+        *entry.environment,
+        _digest_of_files(files, folder, frozenset([entry.path, *excluded])),
+    ]
+    return Script(
+        path=path,
+        program_name=program_name,
+        environment=tuple(entry.environment),
+        files=tuple(files),
+        digest=hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest(),
+        judged=entry.judged,
+    )
+
+
+def _named_files(entry: TaskEntry, path: Path) -> list[Path]:
+    """The script and what `script_files` names. Raises TaskError."""
+    folder, files = entry.path.parent, [path]
+    for name in entry.script_files:
+        named = (folder / name).resolve()
+        if not named.is_relative_to(folder) or named == folder or not named.exists():
+            raise entry.wrong("script_files", f"holds {name!r}; there is no such file or folder in {folder}")
+        files.append(named)
+    return sorted(set(files))
+
+
+def _visible_files(folder: Path) -> list[Path]:
+    """The files and folders in a folder, sorted, without hidden ones and those of `_NOT_READ`. Raises TaskError."""
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as cause:
+        raise TaskError(f"{folder}: cannot be read ({cause.strerror})") from None
+    return [path for path in paths if not path.name.startswith(".") and path.name not in _NOT_READ]
+
+
+def _digest_of_files(files: Sequence[Path], folder: Path, excluded: frozenset[Path]) -> str:
+    """The digest of every file among or below `files`, by its name in the folder. Raises TaskError for a link, and
+    where there is too much."""
+    digest, count, total = hashlib.sha256(), 0, 0
+    for path in _walk(files, excluded):
+        content = content_of(path)
+        count, total = count + 1, total + len(content)
+        if count > MOST_FILES or total > MOST_BYTES:
+            raise TaskError(
+                f"{folder}: holds more than {MOST_FILES} files or {MOST_BYTES >> 20} MB, and all of a folder with an "
+                "evaluator script is read for the evaluator's version; give the task a folder of its own"
+            )
+        name = os.fsencode(path.relative_to(folder))
+        digest.update(b"%d:%s%d:" % (len(name), name, len(content)))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _walk(paths: Sequence[Path], excluded: frozenset[Path]) -> Iterator[Path]:
+    """The files among or below `paths`, in their order. Raises TaskError."""
+    for path in paths:
+        if path in excluded:
+            continue
+        if path.is_symlink():
+            raise TaskError(f"{path}: is a link; the folder of an evaluator script must hold the files themselves")
+        if path.is_dir():
+            yield from _walk(_visible_files(path), excluded)
+        elif path.is_file():
+            yield path
 
 
 # -- suites ------------------------------------------------------------------------------------------------------------
@@ -234,19 +324,19 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
     )
 
 
-def _instance(path: Path, index: int, data: Any, said: BoundEntry | None, objective: Objective) -> Instance:
-    """An instance with what the bounds in `path` say of it, which may be nothing."""
-    if said is None or not said.model_fields_set:
+def _instance(path: Path, index: int, data: Any, entry: BoundEntry | None, objective: Objective) -> Instance:
+    """An instance with its bound from `path`, if there is one."""
+    if entry is None or not entry.model_fields_set:
         return Instance(index=index, data=data)
     where, key = f"{path}: bounds[{index}]", _BOUND_OF[objective.per_instance]
-    for other in said.model_fields_set & {*_BOUND_OF.values()} - {key}:
+    for other in entry.model_fields_set & {*_BOUND_OF.values()} - {key}:
         raise TaskError(
             f"{where}.{other} is given, and what judge() returns is to {objective.per_instance}, which needs {key}; "
             "which of the two is meant? (`objective` of the task states the direction)"
         )
-    if (bound := getattr(said, key)) is None:
+    if (bound := getattr(entry, key)) is None:
         raise TaskError(f"{where}.{key} is missing")
-    return Instance(index=index, data=data, bound=bound, proven=said.proven, best_answer=said.answer)
+    return Instance(index=index, data=data, bound=bound, proven=entry.proven, best_answer=entry.answer)
 
 
 def _read_json_list(path: Path, key: str) -> tuple[bytes, list[Any]]:
@@ -254,7 +344,7 @@ def _read_json_list(path: Path, key: str) -> tuple[bytes, list[Any]]:
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError) as cause:
-        raise TaskError(f"{path}: is not JSON ({told(cause)})") from None
+        raise TaskError(f"{path}: is not JSON ({describe_error(cause)})") from None
     entries = document.get(key) if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries:
         raise TaskError(f"{path}: must hold a non-empty list under {key!r}")

@@ -109,7 +109,7 @@ def require_trust_to_repeat(archive: RunReader, configs: Iterable[Config], *, ty
     Returns whether the run is the user's own. Raises UntrustedArchive."""
     config, own = stored_config(archive), _is_own(archive)
     noted = named_things(config) if own else []
-    foreign = (one for one in configs if not _is_known(archive.run_id, named_things(one)))
+    foreign = (one for one in configs if not _is_noted(archive.run_id, named_things(one)))
     used = (one.model_copy(update={"models": [], "initial": None, "task": config.task}) for one in foreign)
     named = dict.fromkeys(thing for one in used for thing in named_things(one, typed_task=typed_task))
     things = [thing for thing in named if thing not in noted]

@@ -30,7 +30,6 @@ IMPORTERS = {
     "pydantic": {
         "evaluator.input_files",
         "evaluator.task_yaml",
-        "evaluator.typed",
         "evolve.archive.events",
         "evolve.archive.reports",
         "evolve.core.config",

@@ -1,16 +1,19 @@
 """What a process tree uses, read from /proc, and ending every process of it.
 
-Runs in `tree_init`, which is the parent of the tree's first process and adopts whatever loses its own. Processes are
-found by walking from parent to child, so that the cost is that of the tree and not of the machine.
+Runs in `tree_init`, which is the parent of the tree's first process and adopts every process that loses its own parent.
+Processes are found by walking from parent to child, so that the cost grows with the tree and not with the machine.
+
+The kernel keeps a living process's own CPU time and that of the children that it waited for. Children that nobody
+waited for (SIGCHLD ignored) are in nobody's account: they count with what they were last seen to have. An ordinary exit
+is seen, since `tree_init` is asked first. What is lost is the time between the last look at a process that nobody waits
+for and its death by a signal.
 """
 
 import contextlib
 import os
 import signal
 import time
-from typing import Final
-
-from evaluator.sandbox.tree_account import Account, Sample
+from typing import Final, NamedTuple
 
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 _GONE_S: Final = 20.0
@@ -22,6 +25,68 @@ _PRIVATE: Final = (b"RssAnon:", b"RssFile:", b"VmPTE:", b"VmSwap:")
 _SHARED: Final = b"RssShmem:"
 _PROPORTIONAL: Final = (b"Pss_Anon:", b"Pss_File:", b"SwapPss:")
 _PROPORTIONAL_SHARED: Final = b"Pss_Shmem:"
+
+
+class Sample(NamedTuple):
+    """A process when it was last seen. `started` (ticks since boot) tells it from a later process of the same number;
+    `waited_s` is the CPU time of the children that it waited for."""
+
+    parent: int
+    started: int
+    own_s: float
+    waited_s: float
+    threads: int = 1
+    zombie: bool = False
+
+
+class Account:
+    """The CPU seconds of one tree, ended processes included: arithmetic on what was read. `root` is the process id of
+    `tree_init`, whose own time does not count."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self.seen: dict[int, Sample] = {}
+        self._due: dict[int, float] = {root: 0.0}  # by heir: what ended children had when they were last seen
+        self._surplus: dict[int, float] = {}  # by process collected since the last look: time not known before
+
+    def note(self, process: int, sample: Sample) -> None:
+        """Record a process that exists, alive or a zombie."""
+        self.seen[process] = sample
+
+    def collected(self, process: int, cpu_s: float) -> None:
+        """Record a process that `tree_init` waited for. `cpu_s` is the kernel's account of it and of its own waits."""
+        sample = self.seen.pop(process, None)
+        known = 0.0 if sample is None else self._total(process, sample)
+        self._due.pop(process, None)
+        self._due[self._root] += max(cpu_s, known)
+        self._surplus[process] = max(0.0, cpu_s - known)
+
+    def vanished(self, processes: set[int]) -> None:
+        """Record processes that have gone since the last look, and that `tree_init` did not wait for."""
+        gone = {process: self.seen.pop(process) for process in processes}
+        totals = {process: self._total(process, sample) for process, sample in gone.items()}
+        for process in gone:
+            self._due.pop(process, None)
+        for process, sample in gone.items():
+            heir, passed = sample.parent, {process}
+            while heir in gone and heir not in passed:
+                passed.add(heir)
+                heir = gone[heir].parent
+            total = totals[process]
+            if heir in self._surplus:  # it may have waited for this one before it was collected
+                counted = min(total, self._surplus[heir])
+                self._surplus[heir] -= counted
+                total -= counted
+            heir = heir if heir in self.seen else self._root
+            self._due[heir] = self._due.get(heir, 0.0) + total
+        self._surplus.clear()
+
+    def cpu_s(self) -> float:
+        """The CPU seconds of the tree so far."""
+        return self._due[self._root] + sum(self._total(process, sample) for process, sample in self.seen.items())
+
+    def _total(self, process: int, sample: Sample) -> float:
+        return sample.own_s + max(sample.waited_s, self._due.get(process, 0.0))
 
 
 class Tree:

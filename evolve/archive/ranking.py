@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, Outcome
+from evaluator.input_files import read_as
 from evaluator.objective import BestKnown, Objective
-from evaluator.typed import read_as
 from evolve.archive.events import EvaluatedEvent, EvaluationData
 from evolve.archive.records import COSTS_KEPT, ProgramRecord
 from evolve.core.program import PatchKind

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self, cast
 
-from evaluator.evaluation import Evaluation, telling_line
+from evaluator.evaluation import Evaluation, headline_of_error
 from evaluator.sandbox.protocol import strict_json
 from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
@@ -278,7 +278,9 @@ class RunReader(State):
         if record is None:
             deciding = self.deciding(generation)
             return f"{self.statuses[generation].value}: {deciding and deciding.reason}"
-        return None if record.correct else f"{record.outcome.value}: {telling_line(self.evaluation(record).detail)}"
+        return (
+            None if record.correct else f"{record.outcome.value}: {headline_of_error(self.evaluation(record).detail)}"
+        )
 
     def children(self, commit: str, most: int) -> Sequence[int]:
         """The latest generations of `made_of` a program, at most so many, lowest first."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from evaluator.evaluation import OrderRange
-from evaluator.typed import read_as
+from evaluator.input_files import read_as
 from evolve.archive import refs
 from evolve.archive.accounts import Accounts
 from evolve.archive.chronicle import Chronicle

@@ -14,7 +14,7 @@ from evaluator.version import version_of
 from evolve.archive.events import EvaluatedEvent, EvaluationData, Event, HeldOutEvent, RescoredEvent
 
 if TYPE_CHECKING:
-    from evaluator.standing import Standing
+    from evaluator.suite_scorer import SuiteScorer
 
 _CLOSE = 1e-9
 """How far a recorded number may lie from the same one computed again, relative to it: floats are summed anew."""
@@ -67,7 +67,7 @@ def misjudged(recorded: EvaluationData, identity: Mapping[str, Any]) -> str | No
     if len(evaluation.results) != len(suite.instances):
         return f"it has {len(evaluation.results)} instances, and suite {suite.name} has {len(suite.instances)}"
     try:
-        computed = _standing(task.name, suite.name).scored(
+        computed = _scorer(task.name, suite.name).score(
             evaluation.results, outcome=evaluation.outcome, detail="", sandbox="", evaluator_version=version
         )
     except TaskError as cause:
@@ -107,12 +107,12 @@ def _listed(evaluation: Evaluation) -> tuple[object, bool]:
 
 
 @cache
-def _standing(name: str, suite: str) -> "Standing":
-    from evaluator.standing import Standing  # only where there is something to check
+def _scorer(name: str, suite: str) -> "SuiteScorer":
+    from evaluator.suite_scorer import SuiteScorer  # only where there is something to check
 
     known = installed(name, suite)
     assert known is not None
-    return Standing(known[0], known[1])
+    return SuiteScorer(known[0], known[1])
 
 
 @cache

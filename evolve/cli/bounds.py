@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evaluator.standing import Standing
+from evaluator.suite_scorer import SuiteScorer
 from evaluator.task import BoundCheck, Suite, Task
 from evaluator.task_files import load_task
 from evolve.cli.arguments import PROOF_SECONDS
@@ -52,7 +52,7 @@ def _number(digits: str) -> int:
 
 
 def _show(task: Task, suite: Suite, chosen: Iterable[int], *, as_json: bool) -> int:
-    ceiling = Standing(task, suite).ceiling
+    ceiling = SuiteScorer(task, suite).ceiling
     if as_json:
         print_json(_bounds_json(task, suite, ceiling, chosen))
         return 0

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Self, TextIO
 
-from evaluator.evaluation import telling_line
+from evaluator.evaluation import headline_of_error
 from evaluator.untrusted import one_line
 from evolve.archive.events import HeldOutEvent
 from evolve.archive.records import ProgramRecord
@@ -270,7 +270,7 @@ def _program_line(event: Evaluated | Confirmed) -> str | None:
         if event.parent_score is not None:
             return None
         if not record.correct:
-            reason = f"{record.outcome.value}: {one_line(telling_line(event.detail), 200)}"
+            reason = f"{record.outcome.value}: {one_line(headline_of_error(event.detail), 200)}"
             score = f"answers {100 * record.combined_score:.0f} % of the instances  ({reason})"
         return f"initial program  {score}{orders_suffix(record)}{held_out}"
     if event.held_out is not None and event.held_out.overfitted is not None:

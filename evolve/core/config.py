@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from evaluator.input_files import Location, Section, checked
-from evaluator.places import DEFAULT_TASK, resolve
+from evaluator.places import DEFAULT_TASK, resolve_path
 from evolve.core.errors import InputError
 from evolve.core.prices import host_of, price_of
 from evolve.core.program import OFFLINE, TUNER
@@ -184,7 +184,7 @@ class ModelConfig(Section):
     def script(self) -> Path | None:
         """The file of a scripted model, None for a real one. `programs:FILE` is one that ships."""
         named = self.model.startswith("scripted:")
-        return resolve(self.model.removeprefix("scripted:"), beside=Path()) if named else None
+        return resolve_path(self.model.removeprefix("scripted:"), folder=Path()) if named else None
 
     def with_price(self, file: str | None) -> "ModelConfig":
         """With a price from `file` or from ours, where one is known and none stands here: that of its host, which a

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evaluator.evaluation import Evaluation, Outcome, telling_line
+from evaluator.evaluation import Evaluation, Outcome, headline_of_error
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.events import EvaluatedEvent, verdict_of
@@ -39,7 +39,7 @@ def require_valid_answer(config: Config, initial: Evaluation, path: Path) -> Non
     """Raises InputError where a model would be asked to improve a program that answers no instance validly."""
     if not config.models or any(result.outcome is Outcome.OK for result in initial.results):
         return
-    said = one_line(telling_line(initial.detail), 400)
+    said = one_line(headline_of_error(initial.detail), 400)
     doctor = command("doctor", "--task", config.task)
     raise InputError(
         f"{path}: the initial program gives no valid answer ({initial.outcome.value}: {said}), and no model was asked. "

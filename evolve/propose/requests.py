@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from evaluator.evaluation import Evaluation, Outcome, telling_line
+from evaluator.evaluation import Evaluation, Outcome, headline_of_error
 from evolve.archive.events import AskedEvent, Status
 from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
@@ -165,7 +165,7 @@ class Requests:
             if last.failure is None:
                 result = f"refused ({last.reason}): {first_sentence(last.message or '', MOST_REASON)}"
             else:
-                raised = telling_line((last.message or "").partition("\n")[2])
+                raised = headline_of_error((last.message or "").partition("\n")[2])
                 result = f"not correct ({last.reason}): {short(raised, MOST_REASON)}"
         elif program.quarantine is not None or program.excluded:
             return None

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from evaluator.evaluation import Evaluation, telling_line
+from evaluator.evaluation import Evaluation, headline_of_error
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
 from evolve.archive.events import AskedEvent, HeldOutEvent, Status
@@ -325,7 +325,7 @@ class GenerationView:
     @cached_property
     def fault(self) -> str:
         """The most telling line of `whole_fault`."""
-        return telling_line(self.whole_fault)
+        return headline_of_error(self.whole_fault)
 
     @property
     def why(self) -> str:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from evaluator.standing import Standing
+from evaluator.suite_scorer import SuiteScorer
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import CEILING_TOLERANCE
@@ -28,7 +28,7 @@ GENERATIONS = {"adrs": 300, "tight": 200}
 def marks(suite: str) -> dict[str, float]:
     """The scores that are waited for, lowest first, by what they are called."""
     task = load_task("placement")
-    ceiling = Standing(task, task.suite(suite)).ceiling
+    ceiling = SuiteScorer(task, task.suite(suite)).ceiling
     assert ceiling is not None
     if suite == "adrs":
         return {">= 26.0": 26.0, ">= 26.2": 26.2, "ceiling": ceiling - CEILING_TOLERANCE}

@@ -172,9 +172,9 @@ def test_numpys_scalars_are_the_numbers_that_they_are(make: Make, expression: st
     [
         ("INSTANCES = 3\n", "INSTANCES is 3 (int), not a list of at least one instance"),
         ("INSTANCES = []\n", "INSTANCES is [] (list), not a list"),
-        ("INSTANCES = [{1}]\n", "INSTANCES[0] is no plain data (TypeError: "),
-        ("INSTANCES = [{1: 2}]\n", "INSTANCES[0] is no plain data (TypeError: the key 1 is no text)"),
-        ("INSTANCES = [float('nan')]\n", "INSTANCES[0] is no plain data (ValueError: "),
+        ("INSTANCES = [{1}]\n", "INSTANCES[0] cannot be written as JSON (TypeError: "),
+        ("INSTANCES = [{1: 2}]\n", "INSTANCES[0] cannot be written as JSON (TypeError: the key 1 is no text)"),
+        ("INSTANCES = [float('nan')]\n", "INSTANCES[0] cannot be written as JSON (ValueError: "),
         ("", "INSTANCES is not defined, and the suite names no file of instances"),
         ("INSTANCES = [1]\ndef summarise(verdicts, instances): return {'other': 1}\n", "gave no 'score'"),
     ],

@@ -70,7 +70,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"environment": "KEY"}, r"environment: must be a list, not 'KEY'"),
     ({"uses_clock": True}, r"uses_clock is true, and an evaluator script runs the programs"),
-    ({"reference": "initial.py"}, r"reference is given, and nothing is timed against it"),
+    ({"reference": "initial.py"}, r"reference is only for tasks with"),
     (
         {"limits": {"cpu_per_instance_s": 1}},
         r"limits\.cpu_per_instance_s limits nothing here: a script has cpu_total_s",
@@ -117,7 +117,7 @@ def test_keys_of_scripts_have_no_place_elsewhere(tmp_path: Path, keys: dict[str,
 def test_an_adapter_or_a_judge_that_asks_item_by_item_is_refused(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "a")
     (folder / "adapter.py").write_text("")
-    with pytest.raises(TaskError, match=r"adapter\.py: has no place beside a script"):
+    with pytest.raises(TaskError, match=r"adapter\.py: is not used by a script"):
         load_task(str(folder))
     folder = make_folder(tmp_path / "b")
     (folder / "judge.py").write_text(CONVERSING)

@@ -69,7 +69,7 @@ WRONG = [
     ("return True", "returned True (bool), not an int, a Fraction or a float"),
     ("import numpy\nreturn numpy.bool_(True)", "returned np.True_ (bool), not an int, a Fraction or a float"),
     ("return 1j", "returned 1j (complex), not an int, a Fraction or a float"),
-    ("return float('nan')", "returned nan, which is no number to compare with, on instance 0"),
+    ("return float('nan')", "returned nan: return a finite number, on instance 0"),
     ("return float('-inf')", "returned -inf"),
     ("return 10 ** 400", "or farther than 1e+100 from 0"),
     ("from fractions import Fraction\nreturn Fraction(1, 10 ** 5000)", "or farther than 1e+100 from 0"),

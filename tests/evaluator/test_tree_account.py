@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.sandbox.tree_account import Account, Sample
+from evaluator.sandbox.tree_watch import Account, Sample
 
 ROOT = 1
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.evaluation import telling_line
+from evaluator.evaluation import headline_of_error
 from evolve.archive.events import FreshEvent, FreshState
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
@@ -106,8 +106,8 @@ def test_a_failure_is_told_by_what_was_raised(
         ("", ""),
     ],
 )
-def test_the_telling_line_of_a_text(text: str, line: str) -> None:
-    assert telling_line(text) == line
+def test_the_headline_of_a_text(text: str, line: str) -> None:
+    assert headline_of_error(text) == line
 
 
 def test_the_first_correct_program_after_an_initial_one_that_fails_is_a_gain(

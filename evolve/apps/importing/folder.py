@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
-from evaluator.script_folder import MOST_BYTES, MOST_FILES
+from evaluator.task_files import MOST_BYTES, MOST_FILES
 from evaluator.untrusted import one_line
 from evolve.core.errors import InputError
 

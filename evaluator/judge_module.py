@@ -1,7 +1,7 @@
-"""`judge.py` and `exact.py` as the rest of the house meets them: what they raise or return wrongly is a TaskError.
+"""A task's `judge.py` behind the interface `Judge`: whatever it raises or returns wrongly is a TaskError.
 
-A task's own code is trusted, and as likely to be wrong as any other. Nothing that it does may pass for a verdict on a
-program, and none of it ends in a traceback of ours: the message says which file, line and function did what.
+A task's own code is trusted, and may be wrong like any other. No fault of it passes for a verdict on a program, or ends
+in a traceback: the message names file, line and function.
 """
 
 import json
@@ -17,7 +17,7 @@ from evaluator.errors import EvaluatorError, Infeasible, InvalidAnswer, TaskErro
 from evaluator.evaluation import FARTHEST, Outcome, Summary, Verdict
 from evaluator.objective import COMBINED, Direction, Objective
 from evaluator.task import Converse, Draw, Instance, Judge, Reword
-from evaluator.task_code import RAISED, TaskModule, described, told
+from evaluator.task_code import RAISED, TaskModule, describe_error, describe_value
 from evaluator.untrusted import one_line
 
 _PLAIN: Final = 1 << 1000  # a fraction of smaller numbers is within the range of a float
@@ -35,14 +35,14 @@ _TAKES: Final = {
     "permuted": ("data", "rng"),
     "draw_instance": ("rng", "suite"),
 }
-"""The functions of a judge, with what each is called with."""
+"""The functions of a judge, each with its parameters."""
 
 
 class JudgeModule:
-    """A task's `judge.py`; used by several threads at once. `digest` is that of the file and its helpers."""
+    """A task's `judge.py`; used by several threads at once. `digest` covers the file and its helpers."""
 
     def __init__(self, path: Path, objective: Objective, *, timed: bool) -> None:
-        """Load it. `timed`: the clock makes the objective's metric, and the judge owes none. Raises TaskError."""
+        """Load the file. `timed`: the objective's metric comes from a clock, not from the judge. Raises TaskError."""
         self._module = TaskModule(path, ())
         self._objective = objective
         self._timed = timed
@@ -60,16 +60,17 @@ class JudgeModule:
         self.draw_instance: Draw | None = self._maker("draw_instance")
 
     def instances(self) -> list[Any]:
-        """`INSTANCES`, as JSON brings them to a program. Raises TaskError when they are none."""
-        found = self._module.value("INSTANCES")
-        if found is None:
+        """`INSTANCES` as a program gets them through JSON. Raises TaskError."""
+        listed = self._module.value("INSTANCES")
+        if listed is None:
             raise self._module.misdefined("INSTANCES", "is not defined, and the suite names no file of instances")
-        if not isinstance(found, list | tuple) or not found:
-            raise self._module.misdefined("INSTANCES", f"is {described(found)}, not a list of at least one instance")
-        return [self._plain(f"INSTANCES[{number}]", data) for number, data in enumerate(found)]
+        if not isinstance(listed, list | tuple) or not listed:
+            what = f"is {describe_value(listed)}, not a list of at least one instance"
+            raise self._module.misdefined("INSTANCES", what)
+        return [self._plain(f"INSTANCES[{number}]", data) for number, data in enumerate(listed)]
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
-        """The verdict on one answer; on the list of all of them where it asks item by item. Raises TaskError."""
+        """See Judge. Raises TaskError."""
         if self._judge is None:
             return replayed(self._converse(instance), answer)
         try:
@@ -79,7 +80,7 @@ class JudgeModule:
         except RAISED as cause:
             raise self._module.blame(cause, "judge", f" on instance {instance.index}") from cause
         if type(cost) is Fraction and -_PLAIN < cost.numerator < _PLAIN and cost.denominator < _PLAIN:
-            return Verdict(outcome=Outcome.OK, cost=cost)  # told at once: this runs for every answer
+            return Verdict(outcome=Outcome.OK, cost=cost)  # the fast path: this runs for every answer
         return Verdict(outcome=Outcome.OK, cost=self._exact(cost, instance))
 
     def _converse(self, instance: Instance) -> Conversation:
@@ -90,8 +91,7 @@ class JudgeModule:
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
         """The score of a program over a suite, every number finite. Raises TaskError.
 
-        Of a program that fails an instance it is the share of those that it does not fail, and where the clock is the
-        score of every one.
+        The score is the success rate where the program fails an instance, and where a clock makes the score.
         """
         costs = [verdict.cost for verdict in verdicts if verdict.outcome is Outcome.OK and verdict.cost is not None]
         rate = len(costs) / len(verdicts)
@@ -126,11 +126,11 @@ class JudgeModule:
     def _summarised(
         self, verdicts: Sequence[Verdict], instances: Sequence[Instance]
     ) -> tuple[dict[str, float], float | None, float | None]:
-        """The metrics that the judge gives, and apart from them the scores, if it does."""
-        found = self._module.call("summarise", "", list(verdicts), [instance.fresh() for instance in instances])
-        if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
-            raise self._module.wrong("summarise", f"returned {described(found)}, not numbers by name")
-        metrics = {str(name): self._finite(name, value) for name, value in found.items()}
+        """(metrics, combined score, published score) of the judge's `summarise`; None for a missing score."""
+        summary = self._module.call("summarise", "", list(verdicts), [instance.fresh() for instance in instances])
+        if not isinstance(summary, Mapping) or not all(isinstance(name, str) for name in summary):
+            raise self._module.wrong("summarise", f"returned {describe_value(summary)}, not numbers by name")
+        metrics = {str(name): self._finite(name, value) for name, value in summary.items()}
         return metrics, metrics.pop(COMBINED, None), metrics.pop(_PUBLISHED, None)
 
     def _missing(self, metric: str) -> EvaluatorError:
@@ -139,42 +139,42 @@ class JudgeModule:
         return self._module.wrong("summarise", f"gave no {metric!r}, which is the objective's metric (task.yaml)")
 
     def draw(self, instance: Instance, answer: object) -> str:
-        """A picture of an answer, as SVG text; empty when the judge draws none. Raises TaskError."""
+        """See Judge. Raises TaskError."""
         if self._module.function("draw") is None:
             return ""
         text = self._module.call("draw", f" on instance {instance.index}", instance.fresh(), answer)
         if not isinstance(text, str) or not text.lstrip().startswith(("<svg", "<?xml")):
-            raise self._wrong("draw", f"returned {described(text)}, not an SVG text", instance)
+            raise self._wrong("draw", f"returned {describe_value(text)}, not an SVG text", instance)
         return text
 
     def describe(self, instance: Instance) -> str:
-        """What an instance is like, in a few words; empty when the judge does not say. Raises TaskError."""
+        """See Judge. Raises TaskError."""
         if self._module.function("describe") is None:
             return ""
         text = self._module.call("describe", f" on instance {instance.index}", instance.fresh())
         if not isinstance(text, str):
-            raise self._wrong("describe", f"returned {described(text)}, not a text", instance)
+            raise self._wrong("describe", f"returned {describe_value(text)}, not a text", instance)
         return one_line(text, _DESCRIPTION)
 
     def _maker(self, name: str) -> Callable[[Any, Any], Any] | None:
-        """The judge's function of that name, which makes the data of an instance; None where it defines none."""
+        """The judge's function that makes data of an instance; None where it defines none."""
         return partial(self._data, name) if self._module.function(name) else None
 
     def _data(self, name: str, *arguments: object) -> Any:
-        """What `name` makes of its arguments: of other data, a mapping where that is one. Raises TaskError."""
-        found = self._module.call(name, "", *arguments)
-        if name != "draw_instance" and isinstance(found, Mapping) is not isinstance(arguments[0], Mapping):
-            raise self._module.wrong(name, f"returned {described(found)}, not an instance's data")
+        """The plain data that the function `name` returns. Raises TaskError."""
+        data = self._module.call(name, "", *arguments)
+        if name != "draw_instance" and isinstance(data, Mapping) is not isinstance(arguments[0], Mapping):
+            raise self._module.wrong(name, f"returned {describe_value(data)}, not an instance's data")
         try:
-            return plain_data(found)
+            return plain_data(data)
         except (TypeError, ValueError, RecursionError) as cause:
-            raise self._module.wrong(name, f"returned what is no JSON ({told(cause)})") from None
+            raise self._module.wrong(name, f"returned what is no JSON ({describe_error(cause)})") from None
 
     def _plain(self, what: str, data: Any) -> Any:
         try:
             return plain_data(data)
         except (TypeError, ValueError, RecursionError) as cause:
-            raise self._module.misdefined(what, f"is no plain data ({told(cause)})") from None
+            raise self._module.misdefined(what, f"cannot be written as JSON ({describe_error(cause)})") from None
 
     def _exact(self, cost: object, instance: Instance, name: str = "judge") -> Fraction:
         """The exact number that the judge returned. Raises TaskError when it is none."""
@@ -182,12 +182,12 @@ class JudgeModule:
         if number is None:
             raise self._wrong(
                 name,
-                f"returned {described(cost)}, not an int, a Fraction or a float (an answer that fails is told by "
-                "raising InvalidAnswer or Infeasible)",
+                f"returned {describe_value(cost)}, not an int, a Fraction or a float (for an answer that fails, raise "
+                "InvalidAnswer or Infeasible)",
                 instance,
             )
         if isinstance(number, float) and not math.isfinite(number):
-            raise self._wrong(name, f"returned {number}, which is no number to compare with", instance)
+            raise self._wrong(name, f"returned {number}: return a finite number", instance)
         exact = Fraction(number)
         bits = max(exact.numerator.bit_length(), exact.denominator.bit_length())
         if bits > _MOST_BITS or abs(exact) > FARTHEST:
@@ -201,7 +201,9 @@ class JudgeModule:
     def _finite(self, name: str, value: object) -> float:
         number = _number(value)
         if number is None:
-            raise self._module.wrong("summarise", f"gave {one_line(name, 60)!r} as {described(value)}, not a number")
+            raise self._module.wrong(
+                "summarise", f"gave {one_line(name, 60)!r} as {describe_value(value)}, not a number"
+            )
         if not -FARTHEST <= number <= FARTHEST:  # nor NaN
             shown = float(number) if isinstance(number, float) else "a number too large"
             raise self._module.wrong(
@@ -214,8 +216,8 @@ class JudgeModule:
 
 
 class SelfJudged(Judge):
-    """The judge of a task that has none: a script scores its programs (`evaluator.script`), which share its process.
-    There is one pseudo instance, whose cost is the score exactly."""
+    """Stands in for the judge of a task whose script scores programs in their own process (`evaluator.script`). There
+    is one pseudo instance, whose cost is the score exactly."""
 
     digest = ""
 
@@ -229,18 +231,18 @@ class SelfJudged(Judge):
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
         """Raises TaskError: there are no answers."""
-        raise TaskError(f"{self._path}: it scores programs itself, so that there is no answer to judge")
+        raise TaskError(f"{self._path}: scores programs itself, so there is no answer to judge")
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
-        """The score that the script gave; 0 of a program that is not correct."""
+        """The script's score; 0 for a program that is not correct."""
         cost = verdicts[0].cost
         score = 0.0 if cost is None else float(cost)
         return Summary(score=score, published_score=None, metrics={})
 
 
 def plain_data(value: Any) -> Any:
-    """`value` as JSON brings it: tuples as lists. Raises TypeError, ValueError or RecursionError for what is no JSON,
-    or would come back as something else."""
+    """`value` after a round trip through JSON, which turns tuples into lists. Raises TypeError, ValueError or
+    RecursionError where JSON cannot hold it."""
     _check_keys(value)
     return json.loads(json.dumps(value, allow_nan=False))
 
@@ -257,7 +259,7 @@ def _check_keys(value: Any) -> None:
 
 
 def _number(value: object) -> int | float | Fraction | None:
-    """A number that a judge may give, numpy's scalars as the numbers that they are; None for anything else."""
+    """A number from a judge, numpy's scalars unwrapped; None for anything else."""
     if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
@@ -266,8 +268,7 @@ def _number(value: object) -> int | float | Fraction | None:
 
 
 def _optimality(verdicts: Sequence[Verdict], instances: Sequence[Instance], direction: Direction) -> float | None:
-    """The mean ratio to the bound, at most 1, failures counting 0. None without all bounds, and where a ratio says
-    nothing: for numbers that are not above 0."""
+    """The mean ratio to the bound, at most 1, failures counting 0. None unless every bound and cost is above 0."""
     ratios = []
     for verdict, instance in zip(verdicts, instances, strict=True):
         if instance.bound is None or instance.bound <= 0:

@@ -13,7 +13,7 @@ _SLACK: Final = Fraction(1, 10**9)
 """So far beyond its bound, or a listed value, relative to it, a value may lie without meaning it: floats round."""
 
 
-class Standing:
+class SuiteScorer:
     """Scores the results of programs over one suite. Immutable. `ceiling` is the score of a program that attains every
     instance's bound; None when one has no bound, or speed is the score."""
 
@@ -30,7 +30,7 @@ class Standing:
         self._metric_bound = None if at_bounds is None else at_bounds.metrics.get(self._objective.metric)
         self._listed = None if task.uses_clock else self._best_known()
 
-    def scored(
+    def score(
         self,
         results: Sequence[InstanceResult],
         *,
