@@ -92,6 +92,28 @@ def test_packs_do_not_become_many(tmp_path: Path) -> None:
     assert [objects.text(name) for name in names] == [f"number {number}\n" for number in range(70)]
 
 
+def test_a_copy_made_of_links_keeps_its_objects_while_the_run_packs_and_writes_on(tmp_path: Path) -> None:
+    """Files of packed objects are written again: not those that somebody else still has as objects."""
+    ours, copy = tmp_path / "programs.git", tmp_path / "copy.git"
+    create_repository(ours)
+    writer = Objects(ours)
+    names = [writer.blob(f"before {number}\n") for number in range(8)]
+    writer.sync()
+    shutil.copytree(ours, copy, copy_function=os.link)
+    for turn in range(3):
+        writer.tidy(least=1)
+        names += [writer.blob(f"turn {turn}, {number}\n") for number in range(8)]
+        writer.sync()
+    assert writer.trouble is None
+    reader = Objects(copy)
+    assert [reader.text(name) for name in names[:8]] == [f"before {number}\n" for number in range(8)]
+    assert writer.missing(names) == []
+    git(tmp_path, "fsck", "--strict", "--full")
+    for objects in (reader, writer):
+        objects.close()
+    assert not list(ours.rglob("tmp_obj_*"))
+
+
 @pytest.mark.parametrize(
     "generations", [pytest.param(PACKED_ONCE, marks=pytest.mark.slow), pytest.param(LONG, marks=pytest.mark.nightly)]
 )
