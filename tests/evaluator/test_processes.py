@@ -262,12 +262,12 @@ def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> N
 
 
 def test_workers_start_and_score_whatever_lies_in_the_current_folder(
-    smallest: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    with_numpy: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("json", "struct", "socket", "gc", "evaluator", "numpy"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", ".")
-    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(with_numpy, with_numpy.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate("import json, numpy\n" + HONEST)
     assert evaluation.correct, evaluation.detail

@@ -1,6 +1,5 @@
 """A task's own code: what it may import, and what becomes of its mistakes: the task's fault, by file and line."""
 
-import dataclasses
 import shutil
 import sys
 from collections.abc import Callable
@@ -24,7 +23,7 @@ SUMMARISE = """def summarise(verdicts, instances):
 
 def scored(folder: Path, source: str = HONEST, *, strict: bool = False) -> Evaluation:
     """What the task in `folder` says of a program."""
-    task = dataclasses.replace(load_task(str(folder)), packages=())
+    task = load_task(str(folder))
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(source)
         return evaluator.examine(source, evaluation) if strict else evaluation
