@@ -209,14 +209,13 @@ FORGERIES = [
 
 @pytest.mark.parametrize(("writes", "outcomes"), FORGERIES, ids=range(len(FORGERIES)))
 def test_a_program_that_writes_its_own_replies_gains_nothing(
-    smallest: Task, writes: str, outcomes: set[Outcome]
+    evaluator: SandboxedEvaluator, writes: str, outcomes: set[Outcome]
 ) -> None:
-    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(forging(writes))
-        assert evaluation.outcome in outcomes, evaluation.detail
-        assert not evaluation.correct
-        assert evaluation.combined_score < 1
-        assert evaluator.evaluate(HONEST).correct
+    evaluation = evaluator.evaluate(forging(writes))
+    assert evaluation.outcome in outcomes, evaluation.detail
+    assert not evaluation.correct
+    assert evaluation.combined_score < 1
+    assert evaluator.evaluate(HONEST).correct
 
 
 def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smallest: Task, quick_suite: Suite) -> None:
