@@ -272,4 +272,4 @@ def test_a_recommendation_that_no_document_has_is_an_error_in_one_sentence(tmp_p
         kept[last]["guidance"]["recommendation"] = number
         (tmp_path / "runs" / "r" / "journal.jsonl").write_bytes(sealed(kept[: last + 1]))
         said = evolve(tmp_path, "resume", "r", code=2).stderr
-        assert re.search(rf"its journal tells of recommendation {number} of the meta document after \d programs", said)
+        assert re.search(rf"its journal tells of recommendation {number} of the insights report after \d program", said)
