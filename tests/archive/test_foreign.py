@@ -235,7 +235,7 @@ def _loose(run: Path, name: str) -> Path:
     return run / "programs.git" / "objects" / name[:2] / name[2:]
 
 
-@pytest.mark.parametrize("said", [2_000_000_000, 3])
+@pytest.mark.parametrize("said", [pytest.param(2_000_000_000, marks=pytest.mark.slow), 3])
 def test_an_object_that_would_fill_the_memory_is_stopped(make_run, said) -> None:
     run = make_run(generations=1)
     with RunReader.open(run) as archive:

@@ -34,6 +34,12 @@ def smallest() -> Task:
     return load_task(str(SMALLEST))
 
 
+@pytest.fixture(scope="session")
+def with_numpy(smallest: Task) -> Task:
+    """The task `smallest`, whose programs may import numpy: a worker then takes three times the CPU to start."""
+    return dataclasses.replace(smallest, packages=("numpy",))
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the task `smallest`, for a test to change."""

@@ -35,7 +35,7 @@ def state() -> tuple[int, int]:
 
 def soak(count: int) -> dict[str, float]:
     """Candidates per second, and growth in MB."""
-    task = dataclasses.replace(load_task(str(SMALLEST)), packages=())
+    task = load_task(str(SMALLEST))
     suite = dataclasses.replace(task.suite(), limits=LIMITS)
     level = "standard" if bubblewrap.find() is None else "strong"
     # Those that use up their time limits are left out: they are many seconds of waiting, and no more than that.

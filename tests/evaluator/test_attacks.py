@@ -31,20 +31,15 @@ def place() -> Iterator[Range]:
 
 
 @pytest.fixture(scope="module")
-def task(smallest: Task) -> Task:
-    return dataclasses.replace(smallest, packages=())  # none of the attacks needs it, and workers start faster
-
-
-@pytest.fixture(scope="module")
 def suite(smallest: Task) -> Suite:
     return dataclasses.replace(smallest.suite(), limits=LIMITS)
 
 
 @pytest.fixture(scope="module", params=["strong", "standard"])
-def confined(request: pytest.FixtureRequest, task: Task, suite: Suite) -> Iterator[SandboxedEvaluator]:
+def confined(request: pytest.FixtureRequest, smallest: Task, suite: Suite) -> Iterator[SandboxedEvaluator]:
     if request.param == "strong" and bubblewrap.find() is None:
         pytest.skip("bubblewrap is not installed")
-    with SandboxedEvaluator(task, suite, workers=1, confined=confinement(request.param)) as evaluator:
+    with SandboxedEvaluator(smallest, suite, workers=1, confined=confinement(request.param)) as evaluator:
         assert evaluator.sandbox == request.param
         evaluator.evaluate(HONEST)
         before = resident_mb()
@@ -72,11 +67,11 @@ def test_an_attack_gains_nothing_and_leaves_nothing(confined: SandboxedEvaluator
 
 
 @pytest.fixture(scope="module")
-def ablated(task: Task, suite: Suite) -> Iterator[dict[tuple[str, ...], SandboxedEvaluator]]:
+def ablated(smallest: Task, suite: Suite) -> Iterator[dict[tuple[str, ...], SandboxedEvaluator]]:
     evaluators: dict[tuple[str, ...], SandboxedEvaluator] = {}
     for without in sorted({attack.stopped_by for attack in STOPPED}):
         evaluators[without] = SandboxedEvaluator(
-            task, suite, workers=1, confined=confinement("standard", without=without)
+            smallest, suite, workers=1, confined=confinement("standard", without=without)
         )
     yield evaluators
     for evaluator in evaluators.values():

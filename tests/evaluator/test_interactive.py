@@ -3,7 +3,7 @@
 import dataclasses
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +94,28 @@ def folder(tmp_path: Path) -> Path:
 
 
 def scored(folder: Path, source: str, limits: Limits = LIMITS) -> Evaluation:
+    (evaluation,) = all_scored(folder, [source], limits)
+    return evaluation
+
+
+def all_scored(folder: Path, sources: Sequence[str], limits: Limits = LIMITS) -> list[Evaluation]:
     task = load_task(str(folder))
     suite = dataclasses.replace(task.suite(), limits=limits)
     with SandboxedEvaluator(task, suite, workers=1, control=FIRST_FIT) as evaluator:
-        return evaluator.evaluate(source)
+        return [evaluator.evaluate(source) for source in sources]
+
+
+def answering(answer: str) -> str:
+    """A program that answers the same to every item."""
+    return f"def choose_bin(size):\n    return {answer}\n"
+
+
+@pytest.fixture(scope="module")
+def unhurried(online: Task) -> Iterator[SandboxedEvaluator]:
+    """One with a wall limit that leaves time to be busy."""
+    suite = dataclasses.replace(online.suite(), limits=Limits(**dataclasses.asdict(LIMITS)))
+    with SandboxedEvaluator(online, suite, workers=1) as evaluator:
+        yield evaluator
 
 
 def judged(folder: Path, text: str) -> Path:
@@ -200,11 +218,13 @@ def at(item: int, does: str, instance: int = 1) -> str:
         ("x = []\n        while True: x.append(bytes(1 << 20))", Outcome.OOM, "512 MB"),
     ],
 )
-def test_a_failure_says_which_item_of_which_instance(online: Task, does: str, outcome: Outcome, said: str) -> None:
-    limits = LIMITS if outcome is Outcome.TIMEOUT else Limits(**dataclasses.asdict(LIMITS))  # with time to be busy
-    suite = dataclasses.replace(online.suite(), limits=limits)
-    with SandboxedEvaluator(online, suite, workers=1) as evaluator:
-        evaluation = evaluator.evaluate(at(30, does))
+def test_a_failure_says_which_item_of_which_instance(
+    online: Task, unhurried: SandboxedEvaluator, does: str, outcome: Outcome, said: str
+) -> None:
+    if outcome is Outcome.TIMEOUT:
+        evaluation = scored(ONLINE, at(30, does))
+    else:
+        evaluation = unhurried.evaluate(at(30, does))
     failed = evaluation.results[1]
     assert evaluation.results[0].outcome is Outcome.OK
     assert (failed.outcome, evaluation.outcome) == (outcome, outcome)
@@ -228,31 +248,29 @@ def test_what_is_asked_and_is_no_object_is_the_one_argument(folder: Path, asked:
     assert scored(folder, "def choose_bin(item):\n    return item\n").correct
 
 
-@pytest.mark.parametrize("answer", ["None", "'1'", "1.5", "True", "[1]", "{'bin': 1}", "size + 1"])
-def test_the_judge_refuses_answers_of_a_wrong_type(folder: Path, answer: str) -> None:
+def test_the_judge_refuses_answers_of_a_wrong_type(folder: Path) -> None:
     folder = judged(
         folder,
         f"{ECHO}        if type(answer) is not int or answer != size:\n"
         "            raise InvalidAnswer('wrong')\n    return 1",
     )
-    assert scored(folder, "def choose_bin(size):\n    return size\n").correct
-    evaluation = scored(folder, f"def choose_bin(size):\n    return {answer}\n")
-    assert [result.outcome for result in evaluation.results] == [Outcome.INVALID_OUTPUT] * 3
-    assert {result.detail for result in evaluation.results} == {"item 0: wrong"}
+    wrong = ["None", "'1'", "1.5", "True", "[1]", "{'bin': 1}", "size + 1"]
+    right, *refused = all_scored(folder, [answering(answer) for answer in ("size", *wrong)])
+    assert right.correct
+    for answer, evaluation in zip(wrong, refused, strict=True):
+        assert [result.outcome for result in evaluation.results] == [Outcome.INVALID_OUTPUT] * 3, answer
+        assert {result.detail for result in evaluation.results} == {"item 0: wrong"}, answer
 
 
-@pytest.mark.parametrize(
-    ("answer", "outcome"),
-    [
-        ("'x' * 70_000", Outcome.OUTPUT_LIMIT),
-        ("float('nan')", Outcome.INVALID_OUTPUT),
-        ("10 ** 40", Outcome.PROTOCOL),
-        ("{1, 2}", Outcome.INVALID_OUTPUT),
-    ],
-)
-def test_what_is_no_answer_at_all_never_reaches_the_judge(folder: Path, answer: str, outcome: Outcome) -> None:
-    evaluation = scored(judged(folder, ECHO + "    return 1"), f"def choose_bin(size):\n    return {answer}\n")
-    assert evaluation.outcome is outcome
+def test_what_is_no_answer_at_all_never_reaches_the_judge(folder: Path) -> None:
+    outcomes = {
+        "'x' * 70_000": Outcome.OUTPUT_LIMIT,
+        "float('nan')": Outcome.INVALID_OUTPUT,
+        "10 ** 40": Outcome.PROTOCOL,
+        "{1, 2}": Outcome.INVALID_OUTPUT,
+    }
+    evaluations = all_scored(judged(folder, ECHO + "    return 1"), [*map(answering, outcomes)])
+    assert [evaluation.outcome for evaluation in evaluations] == [*outcomes.values()]
 
 
 def test_what_the_harness_keeps_of_answers_is_limited(folder: Path) -> None:
@@ -279,8 +297,8 @@ def test_a_limit_for_one_item_holds_for_each(folder: Path) -> None:
     (folder / "task.yaml").write_text(text.replace("memory_mb: 512}", "memory_mb: 512, cpu_per_item_s: 0.05}"))
     limits = load_task(str(folder)).suite().limits
     assert limits.cpu_per_item_s == 0.05
-    assert scored(folder, FIRST_FIT, limits).correct
-    evaluation = scored(folder, at(7, "sum(range(20_000_000))"), limits)
+    quick, evaluation = all_scored(folder, [FIRST_FIT, at(7, "sum(range(20_000_000))")], limits)
+    assert quick.correct
     assert evaluation.results[1].outcome is Outcome.CPU_LIMIT
     assert evaluation.results[1].detail == "item 7: over the limit of 0.05 s CPU for one item"
     assert scored(folder, at(7, "sum(range(2_000_000))")).correct  # without it, only all of the instance counts
@@ -331,13 +349,11 @@ def test_cancelling_ends_a_conversation_that_is_under_way(folder: Path) -> None:
 )
 def test_what_a_judge_does_wrong_is_told_by_file_line_and_function(folder: Path, converse: str, said: str) -> None:
     folder = judged(folder, f"def converse(instance):\n{converse}\n")
-    fails = (
-        "def choose_bin(size):\n    raise ValueError\n"
-        if "finally" in converse
-        else "def choose_bin(size):\n    return 0\n"
-    )
     with pytest.raises(TaskError) as caught:
-        scored(folder, fails)
+        if "finally" in converse:
+            scored(folder, "def choose_bin(size):\n    raise ValueError\n")
+        task = load_task(str(folder))
+        task.judge.judge(task.suite().instances[0], [0])
     assert said in str(caught.value) and "judge.py" in str(caught.value)
 
 

@@ -24,10 +24,10 @@ HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 needs_bubblewrap = pytest.mark.skipif(bubblewrap.find() is None, reason="bubblewrap is not installed")
 SCORE = textwrap.dedent(
     """
-    import dataclasses, json, os, sys
+    import json, os, sys
     from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task_files import load_task
-    task = dataclasses.replace(load_task(sys.argv[1]), packages=())
+    task = load_task(sys.argv[1])
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(sys.argv[2])
         spy = evaluator.evaluate("import os\\ndef smallest(items):\\n    raise ValueError(os.getuid())\\n")

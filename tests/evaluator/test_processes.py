@@ -209,14 +209,13 @@ FORGERIES = [
 
 @pytest.mark.parametrize(("writes", "outcomes"), FORGERIES, ids=range(len(FORGERIES)))
 def test_a_program_that_writes_its_own_replies_gains_nothing(
-    smallest: Task, writes: str, outcomes: set[Outcome]
+    evaluator: SandboxedEvaluator, writes: str, outcomes: set[Outcome]
 ) -> None:
-    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(forging(writes))
-        assert evaluation.outcome in outcomes, evaluation.detail
-        assert not evaluation.correct
-        assert evaluation.combined_score < 1
-        assert evaluator.evaluate(HONEST).correct
+    evaluation = evaluator.evaluate(forging(writes))
+    assert evaluation.outcome in outcomes, evaluation.detail
+    assert not evaluation.correct
+    assert evaluation.combined_score < 1
+    assert evaluator.evaluate(HONEST).correct
 
 
 def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smallest: Task, quick_suite: Suite) -> None:
@@ -262,12 +261,12 @@ def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> N
 
 
 def test_workers_start_and_score_whatever_lies_in_the_current_folder(
-    smallest: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    with_numpy: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("json", "struct", "socket", "gc", "evaluator", "numpy"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", ".")
-    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(with_numpy, with_numpy.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate("import json, numpy\n" + HONEST)
     assert evaluation.correct, evaluation.detail

@@ -80,6 +80,7 @@ def test_a_module_beside_the_script_is_imported(tmp_path: Path, level: str) -> N
     assert seen(load_task(str(folder)), level, ["helper.py"]) == ["helper.py"]
 
 
+@pytest.mark.parametrize("level", ["strong", pytest.param("standard", marks=pytest.mark.slow)], indirect=True)
 def test_the_twin_of_a_task_that_ships_cannot_be_read(level: str) -> None:
     task = load_task("tours")
     assert task.script is not None

@@ -19,14 +19,14 @@ from evaluator.task_files import load_task
 
 ATTACKS = sorted((Path(__file__).resolve().parent.parent / "attacks" / "examined").glob("*.py"))
 SEEDS = (0, 1, 2)
+PLACEMENT = dataclasses.replace(load_task("placement"), packages=())  # no program here needs numpy
 
 
 @pytest.fixture(scope="module")
 def evaluators() -> Iterator[list[SandboxedEvaluator]]:
-    task = load_task("placement")
-    suite = task.suite("adrs")
+    suite = PLACEMENT.suite("adrs")
     suite = dataclasses.replace(suite, instances=suite.instances[:12])
-    found = [SandboxedEvaluator(task, suite, workers=1, seed=seed) for seed in SEEDS]
+    found = [SandboxedEvaluator(PLACEMENT, suite, workers=1, seed=seed) for seed in SEEDS]
     yield found
     for evaluator in found:
         evaluator.close()
@@ -58,11 +58,10 @@ def test_a_program_that_looks_out_for_the_examination_is_caught(
 
 
 def test_no_name_is_foreign_and_every_program_and_run_has_its_own() -> None:
-    task = load_task("placement")
-    data = task.suite("adrs").instances[0].data
-    assert task.judge.renamed is not None
+    data, renamed = PLACEMENT.suite("adrs").instances[0].data, PLACEMENT.judge.renamed
+    assert renamed is not None
     usual = [f"model_{index}" for index in range(len(data["models"]))]
-    dealt = [task.judge.renamed(data, random.Random(seed))["names"] for seed in range(20)]
+    dealt = [renamed(data, random.Random(seed))["names"] for seed in range(20)]
     assert all(sorted(names) == sorted(usual) for names in dealt)
     assert len({tuple(names) for names in dealt}) == 20
 
@@ -85,13 +84,12 @@ def test_a_program_that_spins_once_it_is_examined_holds_nobody_up(
     evaluators: list[SandboxedEvaluator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its limit is waited for a few times, and not once for each instance and change."""
-    usual, task = usual_hash(evaluators[0]), load_task("placement")
-    suite = task.suite("adrs")
+    usual, suite = usual_hash(evaluators[0]), PLACEMENT.suite("adrs")
     limits = dataclasses.replace(suite.limits, cpu_per_instance_s=0.1)
     spins = f'\nHELD = hash("model") != {usual}\ninner = compute_model_placement\n\n\n'
     spins += "def compute_model_placement(gpu_num, models):\n    while HELD:\n        pass\n"
     spins += "    return inner(gpu_num, models)\n"
-    program, met = task.initial.read_text(encoding="utf-8") + spins, []
+    program, met = PLACEMENT.initial.read_text(encoding="utf-8") + spins, []
     ask = Runner.run
 
     def run(*arguments: Any, **kept: Any) -> Any:
@@ -100,7 +98,7 @@ def test_a_program_that_spins_once_it_is_examined_holds_nobody_up(
         return execution
 
     monkeypatch.setattr(Runner, "run", run)
-    with SandboxedEvaluator(task, dataclasses.replace(suite, limits=limits), workers=1) as evaluator:
+    with SandboxedEvaluator(PLACEMENT, dataclasses.replace(suite, limits=limits), workers=1) as evaluator:
         found = evaluator.examine(program, evaluator.evaluate(program))
     assert found.strict is not None
     assert not found.correct

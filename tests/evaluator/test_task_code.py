@@ -1,6 +1,5 @@
 """A task's own code: what it may import, and what becomes of its mistakes: the task's fault, by file and line."""
 
-import dataclasses
 import shutil
 import sys
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import TaskError
-from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluation import Evaluation, Outcome, Verdict
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.peer import solve_suite
 from evaluator.task_files import load_task
@@ -24,7 +23,7 @@ SUMMARISE = """def summarise(verdicts, instances):
 
 def scored(folder: Path, source: str = HONEST, *, strict: bool = False) -> Evaluation:
     """What the task in `folder` says of a program."""
-    task = dataclasses.replace(load_task(str(folder)), packages=())
+    task = load_task(str(folder))
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(source)
         return evaluator.examine(source, evaluation) if strict else evaluation
@@ -82,7 +81,10 @@ WRONG = [
 
 @pytest.mark.parametrize(("body", "said"), WRONG, ids=[body[-40:] for body, _ in WRONG])
 def test_whatever_a_judge_does_wrong_is_told_of_the_judge(judged: Callable[..., Path], body: str, said: str) -> None:
-    message = blamed(judged(body))
+    task = load_task(str(judged(body)))
+    with pytest.raises(TaskError) as raised:
+        task.judge.judge(task.suite().instances[0], 0)
+    message = str(raised.value)
     assert said in message
     assert "judge.py line " in message
     assert message.isprintable() and len(message) < 1000
@@ -117,12 +119,17 @@ def test_a_judge_that_stumbles_over_an_answer_is_the_tasks_fault_too(judged: Cal
     ],
 )
 def test_whatever_summarise_does_wrong_is_told_of_it(judged: Callable[..., Path], more: str, said: str) -> None:
-    folder = judged(GOOD.format(7), f"def summarise(verdicts, instances):\n    {more}\n")
-    (folder / "bounds.json").write_text('{"bounds": [{}, {}, {}, {}, {}]}')
-    assert said in blamed(folder)
+    task = load_task(str(judged(GOOD.format(7), f"def summarise(verdicts, instances):\n    {more}\n")))
+    instances = task.suite().instances
+    with pytest.raises(TaskError) as raised:
+        task.judge.summarise([Verdict(outcome=Outcome.OK, cost=Fraction(7))] * len(instances), instances)
+    assert said in str(raised.value)
 
 
 def test_the_other_functions_of_a_judge_are_told_of_likewise(judged: Callable[..., Path]) -> None:
+    assert "line 5, summarise(): raised ZeroDivisionError" in blamed(
+        judged(GOOD.format(7), "def summarise(verdicts, instances):\n    return 1 / 0\n")
+    )
     fails = "raise Infeasible('no')"
     assert "line 7, describe(): raised ZeroDivisionError: division by zero on instance 0" in blamed(
         judged(fails, "def describe(instance):\n    return 1 / 0\n")

@@ -1,5 +1,6 @@
 """A table of the shipped optima is told as what it is, and solves nothing; honest programs are not accused."""
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from tests.loop.leaking import ROUND, SECOND, configure, events
 
 TASKS = Path(tasks.__file__).parent
 PLACEMENT = PROGRAMS / "placement"
+TASK = dataclasses.replace(load_task("placement"), packages=())  # no program here needs numpy
 HONEST = sorted((PLACEMENT / "baselines").glob("*.py"))
 SAID = "OVERFITTED OR LOOKED UP"
 
@@ -32,7 +34,7 @@ def lookup_table(*suites: str) -> str:
     table = {
         repr([tuple(model) for model in instance.data["models"]]): instance.best_answer
         for suite in suites
-        for instance in load_task("placement").suite(suite).instances
+        for instance in TASK.suite(suite).instances
     }
     head, _, rest = (PLACEMENT / "initial.py").read_text().partition("# EVOLVE-BLOCK-START\n")
     block = rest.partition("# EVOLVE-BLOCK-END")[0].replace("def compute_model_placement", "def fallback")
@@ -190,10 +192,9 @@ def history(name: str) -> tuple[list[object], list[str], list[str], list[str]]:
 
 def test_a_table_that_fails_elsewhere_is_found_too() -> None:
     blind = lookup_table("adrs").replace("return fallback(gpu_num, models)", "raise KeyError(gpu_num)")
-    task = load_task("placement")
     sources = [(PLACEMENT / "initial.py").read_text(), blind]
     here, there = (scored(sources, name) for name in ("adrs", "adrs-holdout"))
-    assert overfitted(between(here, 1, task.suite("adrs")), between(there, 1, task.suite("adrs-holdout")), called="")
+    assert overfitted(between(here, 1, TASK.suite("adrs")), between(there, 1, TASK.suite("adrs-holdout")), called="")
 
 
 def between(found: list[Evaluation], place: int, suite: Suite) -> CostPairs:
@@ -201,8 +202,7 @@ def between(found: list[Evaluation], place: int, suite: Suite) -> CostPairs:
 
 
 def scored(sources: list[str], suite: str) -> list[Evaluation]:
-    task = load_task("placement")
-    with SandboxedEvaluator(task, task.suite(suite), workers=1) as evaluator:
+    with SandboxedEvaluator(TASK, TASK.suite(suite), workers=1) as evaluator:
         return [evaluator.evaluate(source) for source in sources]
 
 
@@ -210,16 +210,15 @@ def scored(sources: list[str], suite: str) -> list[Evaluation]:
     "suite", ["adrs", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tight", "skewed"))]
 )
 def test_no_honest_program_is_accused(suite: str) -> None:
-    task = load_task("placement")
     sources = [path.read_text() for path in (PLACEMENT / "initial.py", *HONEST)]
-    fresh = draw_suite(task, task.suite(suite), 10, "honest")
-    with SandboxedEvaluator(task, fresh, workers=1) as evaluator:
+    fresh = draw_suite(TASK, TASK.suite(suite), 10, "honest")
+    with SandboxedEvaluator(TASK, fresh, workers=1) as evaluator:
         anew = [evaluator.evaluate(source) for source in sources]
     here, there = (scored(sources, name) for name in (suite, f"{suite}-holdout"))
     assert len(here) == len(HONEST) + 1 > 3
     for place in range(1, len(sources)):
-        on_suite = between(here, place, task.suite(suite))
-        on_twin = between(there, place, task.suite(f"{suite}-holdout"))
+        on_suite = between(here, place, TASK.suite(suite))
+        on_twin = between(there, place, TASK.suite(f"{suite}-holdout"))
         assert overfitted(on_suite, on_twin, called="") is None, HONEST[place - 1]
         assert overfitted(on_suite, between(anew, place, fresh), called="") is None, HONEST[place - 1]
 
@@ -262,12 +261,11 @@ def test_a_table_of_suite_and_twin_that_the_fresh_instances_show_is_not_called_s
 
 
 def test_fresh_instances_are_a_function_of_the_seed_and_like_those_of_the_suite() -> None:
-    task = load_task("placement")
-    for name in task.suites:
-        suite = task.suite(name)
-        drawn = draw_suite(task, suite, 3, "a")
-        assert [i.data for i in drawn.instances] == [i.data for i in draw_suite(task, suite, 5, "a").instances[:3]]
-        assert drawn.instances[0].data != draw_suite(task, suite, 1, "b").instances[0].data
+    for name in TASK.suites:
+        suite = TASK.suite(name)
+        drawn = draw_suite(TASK, suite, 3, "a")
+        assert [i.data for i in drawn.instances] == [i.data for i in draw_suite(TASK, suite, 5, "a").instances[:3]]
+        assert drawn.instances[0].data != draw_suite(TASK, suite, 1, "b").instances[0].data
         assert drawn.instances[0].data.keys() == suite.instances[0].data.keys()
         assert drawn.limits == suite.limits
 

@@ -290,7 +290,7 @@ def test_a_run_without_one_answer_says_so_and_keeps_what_it_has(tmp_path: Path) 
         assert len(archive.programs) == 6 or archive.funnel.answered >= 5
 
 
-@pytest.mark.parametrize("parallel", [1, 2])
+@pytest.mark.parametrize("parallel", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_daily_limit_ends_the_run_for_resume_to_go_on_with(tmp_path: Path, parallel: int) -> None:
     limit = [step(1), step(2), status(429, retry_after="40000")]
     with OpenAIServer(limit, default=endless()) as server:

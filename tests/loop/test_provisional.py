@@ -163,7 +163,7 @@ def test_the_outcome_counts_at_the_choice_after_the_next_one(tmp_path: Path) -> 
     ]
 
 
-@pytest.mark.parametrize("parallel", [1, 3])
+@pytest.mark.parametrize("parallel", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_it_is_done_again_from_its_record(tmp_path: Path, parallel: int) -> None:
     lines = {"second": leaking.SECOND, "counts": leaking.COUNTS, "third": leaking.THIRD, "fourth": leaking.FOURTH}
     evolve(tmp_path, "run", leaking.configure(tmp_path, lines, parallel=parallel), "--name", "r")

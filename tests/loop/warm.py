@@ -2,6 +2,7 @@
 events made that a run needs later. Imported for that alone."""
 
 import contextlib
+import gc
 
 import git  # noqa: F401 - for the forks
 import pyflakes.checker  # noqa: F401 - for the forks
@@ -18,3 +19,6 @@ Prompts(task=_TASK, suite=_TASK.suite(), folder=None, max_tokens=1)
 for _name in EVENTS:
     with contextlib.suppress(ValueError):  # it lacks all other fields; its reader is made all the same
         read_event({"event": _name})
+# No fork looks for garbage in what all of them share, nor writes to its pages.
+gc.collect()
+gc.freeze()
