@@ -23,6 +23,7 @@ from evolve.progress import Event, Progress
 from evolve.seams import Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search, recall
+from tests.loop.virtual import VirtualExecutor
 from tests.seams.in_process import InProcessEvaluator
 
 Open = Callable[[Task, Suite], InProcessEvaluator]
@@ -72,6 +73,13 @@ def begun(folder: Path, config_file: str, evaluator: Open = InProcessEvaluator) 
             record_initial(archive, source, evaluators.judge(source), evaluators)
             recall(run.search, archive.reader.history())
             yield run
+
+
+def through(folder: Path, config_file: str) -> StopReason:
+    """The run `r` of the task `climb`, to its end and in virtual time; why it ended."""
+    with begun(folder / "runs" / "r", config_file) as run:
+        run.executor = VirtualExecutor(lambda job: 1.0)
+        return run.go()
 
 
 @contextmanager

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from evolve.archive.events import Status
-from tests.loop.climbing import configure, count, events, evolve, opened, patch, script
+from evolve.search.stopping import StopReason
+from tests.loop.by_hand import through
+from tests.loop.climbing import configure, count, events, opened, patch, script
 from tests.loop.metas import a_meta
 
 
@@ -19,10 +21,9 @@ def prompts(folder: Path) -> dict[int, list[str]]:
 def test_a_patch_that_is_repeated_is_evaluated_once_told_each_time_and_ends_by_patience(tmp_path: Path) -> None:
     again = patch(-1, name="again")  # a step back: the parent stays the initial program
     config = configure(tmp_path, models=[script(tmp_path, [again] * 40)], generations=40, patience=6, attempts=2)
-    evolve(tmp_path, "run", config, "--name", "r")
+    assert through(tmp_path, config) is StopReason.PATIENCE
     assert count(tmp_path, "evaluated") == 2, "the initial program, and the patch once"
     with opened(tmp_path) as archive:
-        assert archive.finished == "patience"
         assert [status for number, status in sorted(archive.statuses.items()) if number > 1] == [Status.DUPLICATE] * 5
         attempts = [archive.attempts(number) for number in range(2, 7)]
         objective, known = archive.find("1").objective.metric, archive.find("1").value
@@ -40,7 +41,7 @@ def test_a_patch_that_is_repeated_is_evaluated_once_told_each_time_and_ends_by_p
 def test_what_does_the_same_on_every_instance_is_told_as_such(tmp_path: Path) -> None:
     answers = [patch(-1, name="back"), patch("OFFSET += 2 - 1", name="back_again"), patch(-2, name="farther")]
     config = configure(tmp_path, models=[script(tmp_path, answers)], generations=3)
-    evolve(tmp_path, "run", config, "--name", "r")
+    through(tmp_path, config)
     last = prompts(tmp_path)[3][0]
     told = [line for line in last.splitlines() if line.startswith(("| 1, ", "| 2, "))]
     assert [line.endswith("(same results as generation 1)") for line in told] == [True, False]
@@ -62,7 +63,7 @@ def test_lines_that_come_back_are_named_in_the_prompt_of_that_program(tmp_path: 
         patch(1, name="on"),
     ]
     config = configure(tmp_path, models=[script(tmp_path, answers)], generations=4)
-    evolve(tmp_path, "run", config, "--name", "r")
+    through(tmp_path, config)
     asked = prompts(tmp_path)
     assert [texts[0].count("restored in") for number, texts in sorted(asked.items()) if number] == [0, 0, 0, 1]
     assert f"- removed in generation 2, restored in generation 3:\n| {first}\n" in asked[4][0]
@@ -76,7 +77,7 @@ def test_a_share_of_the_questions_is_put_without_what_the_run_has_learned_and_th
     ]
     search = {"elites": 1, "unguided": 0.5, "kinds": {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0}}
     config = configure(tmp_path, models=models, generations=14, meta_every=2, search=search)
-    evolve(tmp_path, "run", config, "--name", "r")
+    through(tmp_path, config)
     asked = [event for event in events(tmp_path) if event["event"] == "asked"]
     first = next(event["generation"] for event in asked if "guidance" in event)
     told = {event["generation"]: event.get("unguided", False) for event in asked}

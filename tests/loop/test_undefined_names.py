@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
-from tests.loop.climbing import configure, count, events, finish, opened, patch, script
+from tests.loop.by_hand import through
+from tests.loop.climbing import configure, count, events, opened, patch, script
 
 MISSPELT = patch("OFFSET = shuffel(OFFSET)", name="misspelt")
 
 
 def test_a_misspelt_name_goes_back_and_the_corrected_answer_is_evaluated(tmp_path: Path) -> None:
     models = [script(tmp_path, [[MISSPELT, patch(2, name="mended")], patch(3), [MISSPELT, MISSPELT]])]
-    finish(tmp_path, "run", configure(tmp_path, models=models, generations=3, attempts=2), "--name", "r")
+    through(tmp_path, configure(tmp_path, models=models, generations=3, attempts=2))
     first, *others = [event for event in events(tmp_path) if event["event"] == "refused"]
     assert (first["generation"], first["attempt"], first["reason"], first["final"]) == (1, 0, "would_fail", False)
     assert [(event["generation"], event["reason"], event["final"]) for event in others] == [

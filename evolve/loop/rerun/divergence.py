@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from evaluator.evaluation import Evaluation
 from evaluator.untrusted import cut, one_line
+from evolve.archive.lines import BEGINNING, seal
 from evolve.archive.reports import InsightsReport, markdown
+from evolve.review.replay import compare
 
 _MOST = 300  # characters of a value that is shown
 
@@ -135,3 +138,25 @@ def _first_difference(recorded: str, found: str) -> tuple[str, str]:
 
 def _shown(side: Mapping[str, Any], keys: list[str]) -> str:
     return cut(", ".join(f"{key} {one_line(str(side.get(key)), _MOST)}" for key in keys), 2 * _MOST)
+
+
+def as_read(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an event as a reader of the journal finds them."""
+    return seal(fields, BEGINNING)[1]
+
+
+def settled(recorded: Mapping[str, Any], found: Mapping[str, Any], *, lenient: bool) -> tuple[bool, Mapping[str, Any]]:
+    """Whether an evaluation (JSON) is the one on record, and what is to be written: what a clock measured, and the name
+    of the sandbox level, stand as they were. `lenient`: where the clock or the program itself is in the score, it is
+    enough that the two agree as `evolve replay` has it; the record then stands whole."""
+    other = {**found, "measured": recorded["measured"], "sandbox": recorded["sandbox"]}
+    if as_read({"evaluation": other})["evaluation"] == recorded:
+        return True, other
+    if lenient and _agree(recorded, found):
+        return True, recorded
+    return False, found
+
+
+def _agree(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    strict = [None if one["strict"] is None else one["strict"]["agrees"] for one in (recorded, found)]
+    return strict[0] == strict[1] and compare(Evaluation.from_json(recorded), Evaluation.from_json(found)).equal

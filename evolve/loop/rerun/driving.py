@@ -50,8 +50,7 @@ from evolve.loop.context import RunContext, RunServices
 from evolve.loop.executor import Ended, Executor, Job, JobKind, ThreadExecutor, done
 from evolve.loop.loop import Loop
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver
-from evolve.loop.rerun.record import JUDGES, Record, RecordedSession
-from evolve.loop.rerun.tape import CheckedJournal, RerunCounts, Tape
+from evolve.loop.rerun.record import JUDGES, CheckedJournal, Record, RecordedSession, RerunCounts, Tape
 from evolve.loop.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.opening import open_models, task_of_run
 from evolve.progress import Event as ProgressEvent
@@ -279,7 +278,7 @@ class _Rerun:
         """The initial program is judged, and recorded."""
         record, tape, threads = self.record, self.tape, self.threads
         source = record.source(record.programs[0])
-        tape.judge_is_here = self.judge.is_here(record.verdicts[0].session)
+        tape.judge_is_here = self.judge.is_here(record.judged_in[0])
         self.judge.expect(0)
         confirmed = threads.result(threads.submit(self._here().judge, source))
         begun_with = record.created.identity.get("initial")
@@ -293,7 +292,7 @@ class _Rerun:
         """The next session begins, as `resume` does it."""
         before, self.session = self.session, self.record.sessions[self.session.number + 1]
         changed = None if self.session.config == before.config else self.record.config_text(self.session.config)
-        self.tape.judge_is_here = self.judge.is_here(self.session.number)
+        self.tape.judge_is_here = self.judge.is_here(self.session)
         self.archive.resumed(
             config_text=changed, changed=event.changed, identity=event.identity or {}, rescore=event.rescore
         )

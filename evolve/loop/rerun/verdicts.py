@@ -9,10 +9,9 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evaluator.waiting import Threads
-from evolve.archive.lines import BEGINNING, seal
 from evolve.evaluation.evaluators import EvaluatorPair
-from evolve.loop.rerun.record import JUDGES, Record
-from evolve.review.replay import compare
+from evolve.loop.rerun.divergence import settled
+from evolve.loop.rerun.record import JUDGES, Record, RecordedSession
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,28 +22,6 @@ class VerdictTally:
     within: int = 0  # a clock, or the program itself, had a hand in it
     again: int = 0  # of all of these, those that agreed only when they were asked again, alone
     as_recorded: int = 0  # another judge made them, which is not here
-
-
-def as_read(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an event as a reader of the journal finds them."""
-    return seal(fields, BEGINNING)[1]
-
-
-def settled(recorded: Mapping[str, Any], found: Mapping[str, Any], *, lenient: bool) -> tuple[bool, Mapping[str, Any]]:
-    """Whether an evaluation (JSON) is the one on record, and what is to be written: what a clock measured, and the name
-    of the sandbox level, stand as they were. `lenient`: where the clock or the program itself is in the score, it is
-    enough that the two agree as `evolve replay` has it; the record then stands whole."""
-    other = {**found, "measured": recorded["measured"], "sandbox": recorded["sandbox"]}
-    if as_read({"evaluation": other})["evaluation"] == recorded:
-        return True, other
-    if lenient and _agree(recorded, found):
-        return True, recorded
-    return False, found
-
-
-def _agree(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    strict = [None if one["strict"] is None else one["strict"]["agrees"] for one in (recorded, found)]
-    return strict[0] == strict[1] and compare(Evaluation.from_json(recorded), Evaluation.from_json(found)).equal
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,14 +43,14 @@ class RecordedJudge:
         self._pair, self._inner, self._record, self._threads = pair, inner, record, threads
         self._known: dict[str, _Known] = {}
         self._best: dict[str, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
-        self._order = list(record.verdicts)
+        self._order = list(record.judged_in)
         self._ahead = ahead
         self._begun = 0  # how many of these are, or were, evaluated
         self._lock = threading.Lock()
 
-    def is_here(self, session: int) -> bool:
+    def is_here(self, session: RecordedSession) -> bool:
         """Whether the judge of a session is the one that is installed."""
-        return self._record.sessions[session].judge == self.judged_by
+        return session.judge == self.judged_by
 
     def expect(self, generation: int) -> None:
         """Begin to evaluate the program on record for a generation, and those that come next, unless that was done."""
@@ -84,7 +61,7 @@ class RecordedJudge:
 
     def _begin(self, generation: int) -> None:
         source = self._record.source(self._record.by_generation[generation])
-        here = self.is_here(self._record.verdicts[generation].session)
+        here = self.is_here(self._record.judged_in[generation])
         ahead = self._threads.submit(self._inner.evaluate, source) if here else None
         recorded = self._record.first_evaluation(generation)
         with self._lock:
