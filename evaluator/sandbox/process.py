@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap
-from evaluator.sandbox.cancellation import SLICE_S, Cancellation
+from evaluator.sandbox.turns import SLICE_S, Cancellation
 
 START_S: Final = 60.0
 """How long such a process may take to load and to confine what it starts."""

@@ -26,7 +26,7 @@ from typing import Any, Final
 from evaluator.errors import HarnessError, SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol, worker
-from evaluator.sandbox.cancellation import SLICE_S
+from evaluator.sandbox.turns import SLICE_S
 from evaluator.sandbox.worker import Ending, Worker
 from evaluator.signals import name_of
 from evaluator.task import Limits

@@ -17,11 +17,11 @@ from typing import Any, Final
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, enclosure, landlock, tree_init, tree_scratch
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LANDLOCK, LIMITS, OF_CANDIDATE
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, strongest
 from evaluator.sandbox.options import STRONGEST, Confinement, SandboxOptions
 from evaluator.sandbox.process import ENVIRONMENT, START_S, SandboxProcess
+from evaluator.sandbox.turns import Cancellation
 from evaluator.signals import name_of
 from evaluator.task import Limits
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from evaluator.errors import SandboxError, TaskError
 from evaluator.sandbox import bubblewrap, enclosure, landlock, packages, zygote
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LANDLOCK
 from evaluator.sandbox.options import Confinement
 from evaluator.sandbox.process import ENVIRONMENT, START_S, SandboxProcess
+from evaluator.sandbox.turns import Cancellation
 
 # What the importable modules would import lazily, at a moment when a candidate can open no file any more.
 _PRELOAD: Final = ("_strptime", "encodings.ascii", "encodings.latin_1", "unicodedata", "linecache", "collections.abc")

@@ -6,7 +6,7 @@ from fractions import Fraction
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.feedback import feedback
-from evaluator.peer import score_results
+from evaluator.suite_scorer import score_results
 from evaluator.task import Task
 
 

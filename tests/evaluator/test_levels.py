@@ -13,10 +13,10 @@ import evaluator
 from evaluator.errors import SandboxError
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap, levels
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LEVELS, OF_CANDIDATE, level_of
 from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.probe import probe_candidates
+from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Task
 
 ROOT = Path(evaluator.__file__).parent.parent

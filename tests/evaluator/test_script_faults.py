@@ -76,4 +76,4 @@ def test_a_program_whose_sandbox_was_killed_is_tried_again(slow: OpenedEvaluator
 def test_where_the_initial_program_goes_down_as_well_there_is_no_verdict(slow: OpenedEvaluator) -> None:
     found = while_killed(lambda: slow.evaluate(GOOD), 3)
     assert isinstance(found, HarnessError)
-    assert "it is this machine's fault, and there is no verdict" in str(found)
+    assert "the fault is this machine's, and there is no verdict" in str(found)

@@ -12,7 +12,7 @@ import pytest
 from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.peer import solve_suite
+from evaluator.suite_scorer import solve_suite
 from evaluator.task_files import load_task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -304,7 +304,7 @@ def test_a_program_that_breaks_its_adapter_has_failed_by_itself(folder: Path) ->
         ("return 1 / 0", "exact.py line 3, verify(): raised ZeroDivisionError: division by zero on instance 0"),
         ("return True", "verify(): returned True (bool), not a BoundCheck"),
         ("return BoundCheck(instance=0, holds='yes', detail='')", "not a BoundCheck"),
-        ("return BoundCheck(instance=4, holds=True, detail='')", "checked instance 4, and was asked for 0"),
+        ("return BoundCheck(instance=4, holds=True, detail='')", "checked instance 4 instead of 0"),
     ],
 )
 def test_whatever_an_exact_solver_does_wrong_is_told_of_it(folder: Path, body: str, said: str) -> None:

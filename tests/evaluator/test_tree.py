@@ -10,11 +10,11 @@ from trees import LIMITS, ROOT, USERS, at_one_level, elsewhere, run, sandbox_of
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, landlock
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.probe import probe_scripts
 from evaluator.sandbox.tree import TreeEnding, TreeJob, establish_tree
+from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Limits
 
 

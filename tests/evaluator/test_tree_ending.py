@@ -13,8 +13,8 @@ import pytest
 from trees import LIMITS, at_one_level, by_one_user, harness, marked, sandbox_of, told
 
 from evaluator.errors import EvaluationCancelled
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.tree import TreeJob
+from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Limits
 
 # It detaches in every way, spins, and says when it stands: by a process whose command line says so.

@@ -13,9 +13,9 @@ import pytest
 
 import evaluator
 from evaluator.sandbox import bubblewrap, landlock, tree
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.landlock import SCOPED_SINCE
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeSandbox
+from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Limits
 
 ROOT = Path(evaluator.__file__).parent.parent
