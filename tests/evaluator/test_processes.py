@@ -105,7 +105,7 @@ def test_workers_that_die_under_every_program_are_the_machines_fault(smallest: T
         thread = threading.Thread(target=assassin)
         thread.start()
         try:
-            with pytest.raises(HarnessError, match="neither could the task's initial program") as raised:
+            with pytest.raises(HarnessError, match="then the task's initial program could not either") as raised:
                 evaluator.evaluate("def smallest(items):\n    while True: pass\n")
         finally:
             done.set()

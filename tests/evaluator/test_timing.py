@@ -311,7 +311,7 @@ def test_what_the_judge_returns_bounds_and_listed_values_decide_nothing(folder: 
 
 def test_a_reference_that_nothing_is_timed_against_is_an_error(folder: Path) -> None:
     keys(folder, uses_clock=False, reference="reference.py")
-    with pytest.raises(TaskError, match="add `uses_clock: true`"):
+    with pytest.raises(TaskError, match="only for tasks with `uses_clock: true`"):
         load_task(str(folder))
 
 
