@@ -230,7 +230,7 @@ def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smalle
 
 
 def test_a_forged_reply_for_its_own_request_is_only_an_answer(smallest: Task) -> None:
-    """Whoever knows the nonce is the program itself: what it sends is judged like what it returns."""
+    """Only the program itself knows the nonce: what it sends is judged like what it returns."""
     writes = 'os.write(4, frame(json.dumps({"nonce": nonce(), "answer": 0}).encode()))\nwhile True: pass'
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(forging(writes))
@@ -250,7 +250,7 @@ def test_the_environment_of_a_candidate_is_empty(smallest: Task, monkeypatch: py
     assert "SECRET_KEY" not in evaluation.detail
 
 
-def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> None:
+def test_an_adapter_that_does_not_load_is_reported_at_the_start(smallest: Task) -> None:
     settings = WorkerSettings(
         entry_point="smallest", adapter_source="import nonesuch", packages=(), memory_mb=512, cpu_total_s=1
     )

@@ -54,7 +54,7 @@ def test_an_integer_is_a_number(score: int) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_result_or_are_told_why_not(raw: bytes) -> None:
+def test_any_bytes_are_a_result_or_get_a_reason(raw: bytes) -> None:
     try:
         read_result(raw)
     except ResultError as why:
@@ -62,7 +62,7 @@ def test_any_bytes_are_a_result_or_are_told_why_not(raw: bytes) -> None:
 
 
 @given(DOCUMENT)
-def test_any_document_is_a_result_or_is_told_why_not(document: dict[str, Any]) -> None:
+def test_any_document_is_a_result_or_gets_a_reason(document: dict[str, Any]) -> None:
     try:
         found = read_result(json.dumps(document).encode())
     except ResultError as why:
@@ -80,8 +80,8 @@ def test_any_document_is_a_result_or_is_told_why_not(document: dict[str, Any]) -
         assert math.isfinite(value)
         assert value == given[name]
         assert not isinstance(given[name], bool)
-    told = found.as_text()
-    assert block(told, len(told)) == told  # there is nothing left to make harmless
+    text = found.as_text()
+    assert block(text, len(text)) == text  # there is nothing left to make harmless
     json.dumps(found.private)
 
 

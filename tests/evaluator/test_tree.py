@@ -19,8 +19,8 @@ from evaluator.task import Limits
 
 
 def shell(level: str, command: str, **job: object) -> TreeEnding:
-    told: dict[str, object] = {"argv": ("/bin/sh", "-c", command), "result": "result", **job}
-    return sandbox_of(level).run(TreeJob(**told), Limits(**LIMITS), Cancellation())  # type: ignore[arg-type]
+    settings: dict[str, object] = {"argv": ("/bin/sh", "-c", command), "result": "result", **job}
+    return sandbox_of(level).run(TreeJob(**settings), Limits(**LIMITS), Cancellation())  # type: ignore[arg-type]
 
 
 @at_one_level
