@@ -1,15 +1,15 @@
-"""Whose fault it is when a program's evaluation comes to nothing: the program's, or that of the machine.
+"""Whose fault a failed evaluation is: the program's or the machine's.
 
-The program is tried again in a fresh place, alone; then the control (a program that is known to run) in its place.
-Where the control fails too it is the machine: HarnessError. Otherwise the program gets a third try, and when that fails
-as well, it is what takes its worker down.
+The program gets a second try, alone in a fresh place. Then the control, a program that is known to run, is tried there.
+If the control fails too, the machine is at fault: HarnessError. Otherwise the program gets a third try; if that fails
+as well, the program takes its worker down.
 """
 
 from collections.abc import Callable
 from typing import TypeVar
 
 from evaluator.errors import HarnessError, SandboxError
-from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.turns import Cancellation
 
 T = TypeVar("T")
 
@@ -18,16 +18,11 @@ class TakesItsWorkerDown(Exception):
     """Raised when a program fails three times out of three where the control runs; the message is a sentence."""
 
 
-def tried(
-    first: Callable[[], T],
-    alone: Callable[[], T],
-    control: Callable[[], object],
-    cancellation: Cancellation,
+def run_with_retries(
+    first: Callable[[], T], alone: Callable[[], T], control: Callable[[], object], cancellation: Cancellation
 ) -> T:
-    """What `first` returns, or `alone` where that failed (SandboxError) for no fault of the program's.
-
-    Raises HarnessError, TakesItsWorkerDown and EvaluationCancelled.
-    """
+    """What `first` returns; after a SandboxError, what `alone` returns. Raises HarnessError, TakesItsWorkerDown and
+    EvaluationCancelled."""
     try:
         return first()
     except SandboxError as cause:
@@ -43,8 +38,8 @@ def tried(
         cancellation.check()
         again = "" if str(cause) == str(why) else f" ({cause})"
         raise HarnessError(
-            f"a program could not be evaluated ({why}), tried twice, and in the same place neither could the "
-            f"task's initial program{again}: it is this machine's fault, and there is no verdict"
+            f"a program could not be evaluated in two tries ({why}), and then the task's initial program could not "
+            f"either{again}: the fault is this machine's, and there is no verdict"
         ) from None
     try:
         return alone()

@@ -1,4 +1,4 @@
-"""One thing that `evolve doctor` tried: of this machine, of a model, of a task."""
+"""One check of `evolve doctor`: of this machine, of a model, of a task."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -7,16 +7,16 @@ from typing import Any
 
 
 class Finding(StrEnum):
-    """What a check found."""
+    """The state that a check found."""
 
     OK = "ok"
-    ABSENT = "absent"  # not there; not an error of what is there
-    BROKEN = "broken"  # there, and does not do what it should
+    ABSENT = "absent"  # not there
+    BROKEN = "broken"  # there, and does not work
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a check found, and why. `fix` says what to do unless it is ok; `needed` whether evolve works without it, and
+    """The result of a check. `fix` says what to do unless it is ok; `needed` whether evolve needs it to be ok;
     `settings` what to write into the configuration, if anything."""
 
     name: str

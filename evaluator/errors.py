@@ -1,14 +1,13 @@
-"""What can go wrong in evaluating, apart from the candidate itself (whose failures are data, never exceptions).
+"""The errors of an evaluation. A candidate's own failures are data, never exceptions.
 
     EvaluatorError
-    |-- TaskError             2: a task's folder, suite, data or own code is missing, malformed, or does wrong
+    |-- TaskError             2: a task's folder, suite, data or own code is missing or wrong
     |-- SandboxError          3: this machine cannot run candidates (what is missing, and how to get it)
-    |-- HarnessError          3: an evaluation came to nothing, and it was not the program's fault
-    `-- EvaluationCancelled 130: whoever wanted the verdict wants it no more
+    |-- HarnessError          3: an evaluation failed, and not by the program's fault
+    `-- EvaluationCancelled 130: the evaluator was cancelled or closed
 
-Every message names the file, the key and the value. The number is what a command ends with.
-
-`InvalidAnswer` and `Infeasible` are for a task's judge to raise: verdicts on an answer.
+Every message names the file, the key and the value. The number is the exit code of a command. `InvalidAnswer` and
+`Infeasible` are verdicts on an answer, for a task's judge to raise.
 """
 
 from typing import ClassVar
@@ -21,8 +20,8 @@ class EvaluatorError(Exception):
 
 
 class TaskError(EvaluatorError):
-    """Raised when a task, a suite or one of its files is missing or malformed, or when its own code (judge, adapter,
-    exact solver) raises or returns what it must not: the caller's input."""
+    """Raised when a task, a suite or one of its files is missing or malformed, or when a task's own code (judge,
+    adapter, exact solver) raises or returns something wrong."""
 
 
 class SandboxError(EvaluatorError):
@@ -32,8 +31,8 @@ class SandboxError(EvaluatorError):
 
 
 class HarnessError(EvaluatorError):
-    """Raised when a program could not be evaluated, and the task's initial program neither, or when the machine gave it
-    no core: no verdict on anybody."""
+    """Raised without a verdict when neither a program nor the task's initial program could be evaluated, or when the
+    machine gave it no core."""
 
     exit_code: ClassVar[int] = 3
 

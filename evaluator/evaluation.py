@@ -1,4 +1,4 @@
-"""What an evaluation says: one outcome, one verdict per instance, metrics. Plain frozen values."""
+"""The values of an evaluation: an outcome, a verdict per instance, metrics. Plain frozen values."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from evaluator.input_files import read_as
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 
 FARTHEST: Final = 1e100
-"""No cost, score or metric lies farther from 0: so differences, sums and squares of a whole run stay numbers."""
+"""No cost, score or metric lies farther from 0, so that sums and squares over a whole run stay finite."""
 LEAST_SPREAD: Final = 0.02
-"""The least half-width of the spread of a score that a clock measured, relative to the score."""
+"""The least half-width of the spread of a measured speed, relative to the speed."""
 
 
 class Outcome(StrEnum):
@@ -37,18 +37,18 @@ class Outcome(StrEnum):
 
 
 OF_THE_MOMENT: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM})
-"""What says as much about the moment and the machine as about the program."""
+"""Outcomes that depend on the moment and the machine as much as on the program."""
 
 
 def exceeds(score: float, ceiling: float | None) -> bool:
-    """Whether a score lies above its ceiling, by more than rounding explains: then something has a hole."""
+    """Whether a score lies above its ceiling by more than rounding: then the task or the evaluator has a bug."""
     return ceiling is not None and score - ceiling > 1e-8 * max(1.0, abs(ceiling))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What became of one answer. `cost` is what the judge returned, exact, better as the task says
-    (`Objective.per_instance`), and None unless the outcome is ok."""
+    """The result of one answer. `cost` is the exact number that the judge returned, None unless the outcome is ok; its
+    direction is `Objective.per_instance`."""
 
     outcome: Outcome
     cost: Fraction | None = None
@@ -57,11 +57,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What is said of a program over a whole suite. Larger scores are better.
-
-    `score` ranks; `published_score` is what a benchmark's own formula would have said, and ranks nothing: None where
-    there is none.
-    """
+    """Numbers of a program over a whole suite. `score` ranks programs, larger is better. `published_score` is by the
+    benchmark's own formula and ranks nothing; None where there is none."""
 
     score: float
     published_score: float | None
@@ -81,12 +78,12 @@ class InstanceResult:
 
     @property
     def exact_result(self) -> "tuple[Outcome, Fraction | None]":
-        """What a second evaluation must find again (everything that no clock measured and no text phrased)."""
+        """What a second evaluation must reproduce: neither measured times nor texts."""
         return self.outcome, self.cost
 
 
 class Classification(StrEnum):
-    """Why a program does not answer the same however it is asked."""
+    """Why a program's answers differ when it is asked in another way."""
 
     NONDETERMINISTIC = "nondeterministic"  # also: a clock, the system's randomness, memory addresses
     HASH_ORDER = "hash_order"  # the order of a set of strings
@@ -97,7 +94,7 @@ class Classification(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """One instance on which a program does not answer as it did before. `how` says what was different in asking."""
+    """One instance with another answer than before. `how` says what was different in asking."""
 
     instance: int
     how: str
@@ -107,8 +104,8 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderRange:
-    """What a program scores (`combined_score`) in `n` other orders of its instances: the median (of an even number the
-    lower one in the middle), the lowest and the highest. None is an order in which it fails: worse than any score."""
+    """The `combined_score` of a program in `n` other orders of its instances: median (the lower middle one of an even
+    number), lowest and highest. None stands for an order in which it fails, worse than any score."""
 
     median: float | None
     low: float | None
@@ -117,14 +114,14 @@ class OrderRange:
 
     @classmethod
     def of(cls, scores: Sequence[float | None]) -> Self | None:
-        """The range of these scores; None of no score."""
+        """The range of these scores; None without scores."""
         ranked = sorted(scores, key=lambda score: -math.inf if score is None else score)
         if not ranked:
             return None
         return cls(median=ranked[(len(ranked) - 1) // 2], low=ranked[0], high=ranked[-1], n=len(ranked))
 
     def shown(self, scale: Objective) -> tuple[str, str, str]:
-        """The two ends and the median as people and models read them, the smaller value first."""
+        """(low, high, median) as texts for people and models, in the metric's own direction."""
         ends = (self.low, self.high)[:: scale.direction.sign]
         low, high, median = (
             "failed" if score is None else scale.amount(scale.direction.sign * score) for score in (*ends, self.median)
@@ -134,11 +131,11 @@ class OrderRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictReport:
-    """What strict re-evaluation found: whether a program answers the same however it is asked.
+    """The result of strict re-evaluation: whether a program's answers stay the same in every way of asking.
 
-    `classification` is None when it does. `differences` are the first instances that disagree. `skipped` names the
-    checks that the task has no hook for. `confirmed` is what a program that stays correct scores in other orders; None
-    where the task's judge has no `permuted`. It is never held against the program's correctness.
+    `classification` is None if they do. `differences` are the first instances that disagree. `skipped` names the checks
+    that the task has no hook for. `confirmed` is the score range of a correct program in other orders, which does not
+    affect correctness; None where the task's judge has no `permuted`.
     """
 
     agrees: bool
@@ -178,15 +175,14 @@ def _side_to_json(side: tuple[Outcome, Fraction | None]) -> list[str | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The verdict on one program over one suite. `quarantine` says why its score cannot be believed, if so.
+    """The verdict on one program over one suite. `quarantine` says why its score cannot be trusted, if so.
 
-    `self_judged`: the program shares the process that made its score, so that it had a hand in it. `private` (any JSON)
-    is what its script says besides; it is recorded and shown, and reaches no prompt and no meta document.
+    `self_judged`: the program shares the process that made its score, and could have changed it. `private` (any JSON)
+    comes from the script; it is recorded and shown, and reaches no prompt and no insights report.
 
-    `strict` is what strict re-evaluation found, None when the program was not examined. `beyond` says of a correct
-    program which listed values it is better than, where it is better than every one. `answers` (JSON, one per
-    instance, as the judge takes them) are there when the program was examined and is correct, and they could be kept:
-    see `evaluator.certificate`.
+    `strict` is None when the program was not examined. `beyond` says which listed values a correct program is better
+    than, where it is better than all of them. `answers` (JSON, one per instance, as the judge takes them) are those of
+    a correct, examined program, if they could be kept: see `evaluator.certificate`.
     """
 
     task: str
@@ -204,12 +200,12 @@ class Evaluation:
     quarantine: str | None = None
     strict: StrictReport | None = None
     peak_memory_mb: float = 0.0
-    runtime_s: float = 0.0  # mean CPU seconds per call; a clock measured it, so it is no metric of the judge
+    runtime_s: float = 0.0  # mean CPU seconds per call, measured: so it is no metric of the judge
     objective: Objective = SCORE_ITSELF
     metric_bound: float | None = None  # the metric where every instance is at its bound; None where there is none
     best_known: BestKnown | None = None
     beyond: str | None = None
-    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
+    spread: tuple[float, float] | None = None  # confidence range of the score, where a clock or chance affects it
     self_judged: bool = False
     private: Any = None
     answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
@@ -221,31 +217,31 @@ class Evaluation:
 
     @property
     def confirmed(self) -> OrderRange | None:
-        """What the program scores in other orders; None where that was not measured."""
+        """The score range in other orders; None where that was not measured."""
         return None if self.strict is None else self.strict.confirmed
 
     @property
     def gap(self) -> float | None:
-        """How far below the ceiling the score stands; None without a ceiling."""
+        """The distance of the score from the ceiling; None without a ceiling."""
         return None if self.ceiling is None else self.ceiling - self.combined_score
 
     @property
     def value(self) -> float | None:
-        """The task's own metric: what people are shown. None of a program that is not correct."""
+        """The task's own metric, which people are shown; None for a program that is not correct."""
         return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
 
     @property
     def value_bound(self) -> float | None:
-        """What `value` would be with every instance at its bound; None without one."""
+        """`value` with every instance at its bound; None without a bound."""
         return self.ceiling if self.objective.metric == COMBINED else self.metric_bound
 
     @property
     def value_gap(self) -> float | None:
-        """How far `value` is from its bound; None where one of them is not known."""
+        """The distance of `value` from its bound; None where either is unknown."""
         return self.objective.gap(self.value, self.value_bound)
 
     def to_json(self) -> dict[str, Any]:
-        """The record of this evaluation. What a clock or the operating system measured stands under `measured`."""
+        """The record of this evaluation; measured times and memory are under `measured`."""
         return {
             "task": self.task,
             "suite": self.suite,
@@ -294,7 +290,7 @@ class Evaluation:
 
 
 def headline_of_error(text: str) -> str:
-    """The first line, or of a traceback what was raised at last."""
+    """The first line of an error's text; of a traceback, the exception that it ends with."""
     lines = text.strip().split("\n")
     heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
     if not heads or heads[0] > 0:

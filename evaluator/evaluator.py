@@ -2,23 +2,22 @@
 
     with SandboxedEvaluator(task, task.suite("adrs"), workers=2) as evaluator:
         evaluation = evaluator.evaluate(source)      any text; always a verdict, never an exception of the program's
-        evaluation = evaluator.examine(source, evaluation)      does it answer the same, however it is asked?
+        evaluation = evaluator.examine(source, evaluation)      strict: are the answers the same in every way of asking?
 
 Both may be called from several threads at once; at most `workers` candidates run at a time, the rest wait. While a
-program is examined no other candidate of this process runs, in whichever evaluator. Whatever a program does, the
-instances, the judge and the clock are on this side.
+program is examined no other candidate runs in this process, not even in another evaluator. The instances, the judge and
+the clock are in the harness, out of a program's reach.
 
 Both raise TaskError where the task's own code is wrong, HarnessError where the machine is, and EvaluationCancelled once
-the evaluator was cancelled or closed: no verdict on the program, each of them.
+the evaluator was cancelled or closed. None of them is a verdict on the program.
 """
 
 import threading
 from dataclasses import replace
 
-from evaluator import explain
-from evaluator.certificate import KeptAnswers, certified
+from evaluator.certificate import KeptAnswers, certificate_of
 from evaluator.evaluation import Evaluation, InstanceResult, OrderRange, Outcome
-from evaluator.feedback import feedback
+from evaluator.feedback import feedback, shorten, shorten_block
 from evaluator.places import source_of
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
 from evaluator.sandbox.options import SandboxOptions
@@ -44,25 +43,24 @@ class SandboxedEvaluator(SuiteEvaluator):
             self._stopwatch = Stopwatch(task, self._runner, self._questions, reference=reference)
         self._settings = _settings(task, suite)
         self._pool = WorkerPool(self._settings, workers=self._workers, cancellation=self._cancellation, wanted=confined)
-        self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # started when they are first needed
+        self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # each starts when it is first needed
         self._starting = threading.Lock()
         self.sandbox = self._pool.confinement.level
 
     def close(self) -> None:
-        """Cancel, and end the workers and their candidates, however long those would have run."""
+        """Cancel, and end the workers and their candidates."""
         self.cancel()
-        with self._starting:  # who is starting the other workers has a moment to see that nobody wants them
+        with self._starting:  # a thread that is starting further workers sees the cancellation and stops
             pools = [self._pool, *self._further_pools.values()]
         for pool in pools:
             pool.close()
 
     def evaluate(self, source: str, *, kept: KeptAnswers | None = None) -> Evaluation:
-        """The verdict on one program, which may be any text; `kept` gets what it answered."""
+        """The verdict on one program, which may be any text; `kept` gets its answers."""
         if len(source) > SOURCE_LIMIT:
             detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
-            return self._conclude(
-                Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
-            )
+            execution = Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
+            return self._conclude(execution)
         with self._entered():
             execution = self._runner.run(source, self._questions, self._pool, kept=kept)
             if self._stopwatch is None or execution.outcome is not Outcome.OK:
@@ -71,20 +69,19 @@ class SandboxedEvaluator(SuiteEvaluator):
         return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
 
     def evaluate_one(self, source: str, place: int) -> InstanceResult:
-        """How the program ends on one instance of the suite, in a process of its own."""
+        """The result of the program on one instance of the suite, in a process of its own."""
         with self._entered():
             execution = self._runner.run(source, [self._questions[place]], self._pool)
         (result,) = execution.results
         loaded = result.outcome is not Outcome.NOT_RUN
-        return result if loaded else replace(result, detail=explain.short(execution.detail))
+        return result if loaded else replace(result, detail=shorten(execution.detail))
 
     def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-        """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.
+        """`evaluation`, this evaluator's own of `source`, after strict re-evaluation (`evaluator.strict`).
 
-        Asks the program again in every way that must not matter: see `evaluator.strict`. One that answers otherwise
-        is not correct any more, and one that keeps state across instances is quarantined. One that stays correct gets
-        its answers along as a certificate (`evaluator.certificate`). A program that no instance was put to stays as it
-        is, without a report.
+        A program with other answers is not correct any more; one that keeps state across instances is quarantined. One
+        that stays correct gets its answers as a certificate (`evaluator.certificate`). A program that did not load is
+        returned as it is, without a report.
         """
         if all(result.outcome is Outcome.NOT_RUN for result in evaluation.results):
             return evaluation
@@ -94,14 +91,14 @@ class SandboxedEvaluator(SuiteEvaluator):
         examination.wait(source)
         timed, kept = self._stopwatch is not None, KeptAnswers()
         with OF_THIS_PROCESS.alone(self._cancellation):
-            report = examination.report(source, evaluation, None if timed else kept)  # answers bear out no speed
+            report = examination.report(source, evaluation, None if timed else kept)  # answers cannot prove a speed
             if not report.agrees:
-                found = self._refuted(evaluation, report)
-                return replace(found, feedback=feedback(self._task, self.suite, found))
-            found = replace(evaluation, strict=report)
-            if timed or not found.correct:
-                return found
-            return replace(found, answers=certified(self._task, self.suite, found, kept))
+                refuted = self._refuted(evaluation, report)
+                return replace(refuted, feedback=feedback(self._task, self.suite, refuted))
+            examined = replace(evaluation, strict=report)
+            if timed or not examined.correct:
+                return examined
+            return replace(examined, answers=certificate_of(self._task, self.suite, examined, kept))
 
     def in_new_orders(self, source: str) -> OrderRange | None:
         """See SuiteEvaluator."""
@@ -119,7 +116,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         )
 
     def _further_pool(self, settings: WorkerSettings, workers: int) -> WorkerPool:
-        """One with the confinement of the first."""
+        """A pool with the confinement of the first."""
         with self._starting:
             self._cancellation.check()
             if settings not in self._further_pools:
@@ -132,12 +129,12 @@ class SandboxedEvaluator(SuiteEvaluator):
             return self._further_pools[settings]
 
     def _conclude(self, execution: Execution, speed: Speed | None = None) -> Evaluation:
-        """Score a run: metrics, ceiling, quarantine, feedback; `speed` is the score where the clock is."""
+        """The evaluation of a run; `speed` is the score where the task uses the clock."""
         calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
         evaluation = self._scorer.score(
             execution.results,
             outcome=execution.outcome,
-            detail=explain.full(execution.detail),
+            detail=shorten_block(execution.detail),
             sandbox=self.sandbox,
             evaluator_version=self.version,
         )

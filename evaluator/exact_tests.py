@@ -1,4 +1,4 @@
-"""Exact tests: how often chance alone deals things out so unevenly. All ways are counted, and none is sampled."""
+"""Exact tests: how likely chance alone is to give a result this uneven. All ways are counted, none is sampled."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -6,28 +6,27 @@ from math import comb
 
 
 def at_most(hits: int, *, drawn: int, marked: int, total: int) -> Fraction:
-    """The probability of at most so many hits among `drawn` of `total` things, of which `marked` are hits: Fisher's
+    """The probability of at most `hits` hits among `drawn` of `total` things, of which `marked` are hits: Fisher's
     exact test, one-sided."""
-    ways = sum(ways for found, ways in _hypergeometric(drawn, marked, total) if found <= hits)
+    ways = sum(ways for count, ways in _hypergeometric(drawn, marked, total) if count <= hits)
     return Fraction(ways, comb(total, drawn))
 
 
 def as_far(hits: int, *, drawn: int, marked: int, total: int) -> Fraction:
-    """The probability that the hits among `drawn` of `total` things, of which `marked` are hits, lie as far from their
-    expected number as so many do, or farther."""
+    """The probability that the count of hits among `drawn` of `total` things, of which `marked` are hits, lies at least
+    as far from its mean as `hits` does."""
     middle = marked * drawn
     far = abs(hits * total - middle)
-    ways = sum(ways for found, ways in _hypergeometric(drawn, marked, total) if abs(found * total - middle) >= far)
+    ways = sum(ways for count, ways in _hypergeometric(drawn, marked, total) if abs(count * total - middle) >= far)
     return Fraction(ways, comb(total, drawn))
 
 
 def as_uneven(first: Sequence[float], second: Sequence[float], excess: int) -> Fraction:
-    """The share of all ways to choose as many of the values as `second` has, in which better and worse pairs differ by
-    at least `excess`. Quickest where `second` has fewer values.
+    """The share of all choices of as many of the values as `second` has, in which better and worse pairs differ by at
+    least `excess`. Fastest where `second` has fewer values.
 
     A choice of m out of n + m values whose doubled mid-ranks add up to s has s - m (n + m + 1) more better than worse
-    pairs. How many choices have which sum is counted together: one long integer for each size of a choice holds, at
-    every `width` bits, the number of choices with that sum.
+    pairs. For each size of a choice one long integer counts the choices by their sum: `width` bytes for each sum.
     """
     pooled = sorted((*first, *second))
     size, total = len(second), comb(len(pooled), len(second))
@@ -49,7 +48,7 @@ def as_uneven(first: Sequence[float], second: Sequence[float], excess: int) -> F
 
 
 def _hypergeometric(drawn: int, marked: int, total: int) -> Iterator[tuple[int, int]]:
-    """Each possible number of hits, and in how many ways it is drawn."""
+    """Each possible number of hits, with the number of ways to draw it."""
     least, most = max(0, marked + drawn - total), min(marked, drawn)
     ways = comb(marked, least) * comb(total - marked, drawn - least)
     for hits in range(least, most + 1):

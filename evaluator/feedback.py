@@ -1,19 +1,28 @@
-"""What a program's author, a model, is told about its evaluation: short, plain, the same for the same results."""
+"""Feedback to a program's author, a model: on an evaluation, and on one failure. Short, plain, the same for the same
+results. What a candidate wrote is made harmless."""
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.sandbox.protocol import Fault
 from evaluator.task import Suite, Task
+from evaluator.untrusted import block, one_line
 
 LIMIT: Final = 1000
-"""The longest feedback, in characters."""
+"""Characters of the longest feedback."""
 _SHOWN: Final = 4
+FULL_LIMIT: Final = 8 * 1024
+SHORT_LIMIT: Final = 300
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,16}\b")
+_WHERE: Final = {"adapter": "while its arguments were prepared: ", "answer": "what it returned is no answer: "}
+_REFUSED: Final = " (the sandbox has no files, network, processes, threads or sleep: compute with what is passed in)"
 
 
 def feedback(task: Task, suite: Suite, evaluation: Evaluation) -> str:
-    """Which instances failed, or which are farthest from their bound, with their numbers."""
+    """The instances that failed, or those farthest from their bound, with numbers."""
     results, failed = evaluation.results, evaluation.outcome is not Outcome.OK
     total = len(results)
     if all(result.outcome is Outcome.NOT_RUN for result in results):
@@ -42,7 +51,7 @@ def _failures(task: Task, suite: Suite, results: Sequence[InstanceResult], total
     for group in list(groups.values())[:3]:
         first = group[0]
         if first.outcome is not Outcome.NOT_RUN:
-            parts.append(f"{named(task, suite, first.instance)}: {first.detail}.")
+            parts.append(f"{name_instance(task, suite, first.instance)}: {first.detail}.")
     return " ".join(parts)
 
 
@@ -61,7 +70,7 @@ def _distances(task: Task, suite: Suite, results: Sequence[InstanceResult], tota
     if far:
         parts.append("Farthest from the bound:")
         parts += [
-            f"{named(task, suite, result.instance)}: cost {float(result.cost or 0):.6g}, "
+            f"{name_instance(task, suite, result.instance)}: cost {float(result.cost or 0):.6g}, "
             f"bound {float(bound):.6g}{_above(gap, bound)};"
             for gap, result, bound in far
         ]
@@ -73,7 +82,48 @@ def _above(gap: Fraction, bound: Fraction) -> str:
     return f" ({float(gap) * 100:.1f} % above)" if bound else ""
 
 
-def named(task: Task, suite: Suite, index: int) -> str:
-    """`instance 3 (9 GPUs, 18 models)`."""
+def name_instance(task: Task, suite: Suite, index: int) -> str:
+    """An instance in words: `instance 3 (9 GPUs, 18 models)`."""
     description = task.judge.describe(suite.instances[index])
     return f"instance {index} ({description})" if description else f"instance {index}"
+
+
+def describe_fault(fault: Fault) -> str:
+    """One sentence: what was raised, and on which line of the program."""
+    where = ""
+    if fault.lines and fault.kind != "adapter":  # an adapter's lines are not lines of the program
+        line, function = fault.lines[-1]
+        where = f" (line {line})" if function == "<module>" else f" (line {line}, in {function})"
+    return hide_addresses(f"{_WHERE.get(fault.kind, '')}{fault.text}{where}{_hint(fault)}")
+
+
+def format_traceback(fault: Fault, source_lines: Sequence[str]) -> str:
+    """The exception, with the program's own lines of its traceback, outermost first."""
+    shown = []
+    for line, function in () if fault.kind == "adapter" else fault.lines:
+        code = source_lines[line - 1].strip()[:160] if 0 < line <= len(source_lines) else ""
+        shown.append(f"  line {line}, in {function}: {code}".rstrip())
+    head = ["Traceback (lines of the program):", *shown] if shown else []
+    return hide_addresses("\n".join([*head, f"{_WHERE.get(fault.kind, '')}{fault.text}{_hint(fault)}"]))
+
+
+def shorten(text: str) -> str:
+    """Untrusted text on one line of at most `SHORT_LIMIT` characters."""
+    line = one_line(text, SHORT_LIMIT - 40)
+    return line if len(line) <= SHORT_LIMIT else f"{line[: SHORT_LIMIT - 6]} [...]"
+
+
+def shorten_block(text: str) -> str:
+    """Untrusted text with its line breaks, in at most `FULL_LIMIT` characters."""
+    shown = block(text, FULL_LIMIT - 100)
+    return shown if len(shown) <= FULL_LIMIT else f"{shown[: FULL_LIMIT - 6]} [...]"
+
+
+def _hint(fault: Fault) -> str:
+    refused = fault.type == "PermissionError" or "can't start new thread" in fault.message
+    return _REFUSED if refused else ""
+
+
+def hide_addresses(text: str) -> str:
+    """`text` without addresses in memory, which differ from process to process."""
+    return _ADDRESS.sub("0x...", text)

@@ -1,5 +1,5 @@
-"""What a person writes into a file, checked by a pydantic model: each mistake is a sentence with key and value. And
-what this program wrote itself, read by the types of a dataclass."""
+"""Reads documents by types: a person's file by a pydantic model, where each mistake is a sentence with key and value;
+our own records by the types of a dataclass."""
 
 import contextlib
 import re
@@ -28,7 +28,7 @@ _TYPES: Final = {
 
 
 class Section(BaseModel):
-    """A mapping of known keys: an unknown one is a mistake, types are strict, and numbers finite."""
+    """A mapping of known keys: unknown keys are mistakes, types are strict, numbers finite."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -47,35 +47,35 @@ def checked(
     elsewhere: tuple[str, ...] = (),
     context: object = None,
 ) -> S:
-    """What `document` says. `origin` is what messages call it: of a YAML file, its path.
+    """`document` as a value of `kind`. `origin` is its name in messages: the path of a YAML file.
 
-    `hides` gives what a message says in the place of a value that must not be repeated. `elsewhere` are keys of other
-    places that an unknown one may be meant for. `context` is for the model. Raises `error` for all mistakes together.
+    `hides` gives the words that replace a value that no message may repeat. `elsewhere` are keys of other places, to
+    suggest for an unknown one. `context` is for the model. Raises `error` for all mistakes together.
     """
     try:
         return kind.model_validate(document, context=context)
     except ValidationError as invalid:
-        found = invalid.errors(include_url=False)
-    sentences = dict.fromkeys(_sentence(kind, mistake, hides, elsewhere) for mistake in found)
+        mistakes = invalid.errors(include_url=False)
+    sentences = dict.fromkeys(_sentence(kind, mistake, hides, elsewhere) for mistake in mistakes)
     shown = "; ".join([*sentences][:_MOST_SHOWN])
     more = f"; and {len(sentences) - _MOST_SHOWN} more mistakes" if len(sentences) > _MOST_SHOWN else ""
-    raise error(f"{place(origin, dotted(found[0]['loc']))}: {shown}{more}")
+    raise error(f"{place(origin, dotted(mistakes[0]['loc']))}: {shown}{more}")
 
 
 def place(origin: str | Path, key: str) -> str:
-    """The file, and the line on which a key stands."""
+    """The file, and the line of a key."""
     line = line_of(origin, key) if isinstance(origin, Path) else None
     return str(origin) if line is None else f"{origin} line {line}"
 
 
 def dotted(location: Location) -> str:
-    """`suites.five.best_known[0]`, in one line."""
+    """A location as a key on one line: `suites.five.best_known[0]`."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location if part != "[key]")
     return one_line("".join(parts).removeprefix("."), 160)
 
 
 def matching(pattern: str, words: str) -> AfterValidator:
-    """A text that the whole of a pattern matches; `words` say what it must be."""
+    """A text that a pattern matches as a whole; `words` say what it must be."""
     compiled = re.compile(pattern, re.ASCII)
 
     def check(text: str) -> str:
@@ -87,14 +87,14 @@ def matching(pattern: str, words: str) -> AfterValidator:
 
 
 def number(value: object) -> int | float:
-    """A finite number, as it is written: an integer stays one."""
+    """A finite number; an integer stays one."""
     if type(value) not in (int, float) or not -float("inf") < value < float("inf"):  # type: ignore[operator]
         raise ValueError("must be a finite number")
     return value  # type: ignore[return-value]
 
 
 def _exact(text: Any) -> Fraction:
-    """The exact number that a file gives, perhaps as text ('3/7')."""
+    """The exact number of a file's number or text ('3/7')."""
     if type(text) in (int, float, str):
         with contextlib.suppress(ValueError, ArithmeticError):
             float(exact := Fraction(text))
@@ -103,7 +103,7 @@ def _exact(text: Any) -> Fraction:
 
 
 AsText = Annotated[str, PlainValidator(str)]
-"""Any value, as the text that it is."""
+"""Any value, as text."""
 Exact = Annotated[Fraction, PlainValidator(_exact)]
 
 
@@ -126,7 +126,7 @@ def _sentence(
         return f"unknown key {key!r}{nearest(key, dict.fromkeys([*known, *elsewhere]))}"
     message = error["msg"].removeprefix("Value error, ").partition(" after validation")[0]
     message = _TYPES.get(mistake) or re.sub(r"^\w+ should ", "must ", message)
-    if not location:  # of keys that are each right alone
+    if not location:  # about several keys together
         return message
     hidden = hides(location, value)
     if hidden is not None:
@@ -139,7 +139,7 @@ def _sentence(
 
 
 def _fields(kind: Any, location: Location) -> dict[str, FieldInfo]:
-    """The fields of a section, as they are called in a file."""
+    """The fields of a section, by their names in a file."""
     for part in location:
         is_section = isinstance(kind, type) and issubclass(kind, BaseModel)
         kind = _inner(kind.model_fields[part].annotation if is_section else get_args(kind)[-1])
@@ -147,16 +147,15 @@ def _fields(kind: Any, location: Location) -> dict[str, FieldInfo]:
 
 
 def _inner(kind: Any) -> Any:
-    """A type without what is said of it (`Annotated`), and without `None`."""
+    """A type without `Annotated` and without `None`."""
     if hasattr(kind, "__metadata__"):
         return _inner(kind.__origin__)
-    others = [inner for inner in get_args(kind) if inner is not type(None)]
-    return _inner(others[0]) if type(None) in get_args(kind) else kind
+    members = [member for member in get_args(kind) if member is not type(None)]
+    return _inner(members[0]) if type(None) in get_args(kind) else kind
 
 
 def read_as(kind: type[Value], record: object) -> Value:
-    """The value of a dataclass that a record holds, its fields by name. Raises ValueError for a record of another
-    shape."""
+    """The dataclass in a record, its fields by name. Raises ValueError for a record of another shape."""
     value: Value = _reader(kind).validate_python(record)  # type: ignore[arg-type] # a class can be hashed
     return value
 

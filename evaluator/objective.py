@@ -1,4 +1,4 @@
-"""What a task wants: which metric, in which direction; and what the best known values of it are."""
+"""A task's objective: its metric, the direction, and the best known values."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -30,8 +30,8 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """The metric that programs are shown by, and its direction. `per_instance` is the direction of what the judge
-    returns for one answer, which may be another: the mean cost is small where a score made of it is large."""
+    """The metric that people see, and its direction. `per_instance` is the direction of what the judge returns for one
+    answer; it may differ: a small mean cost can make a large score."""
 
     metric: str = "score"
     direction: Direction = Direction.MAXIMISE
@@ -39,31 +39,31 @@ class Objective:
     unit: str = ""
 
     def value(self, score: float, metrics: Mapping[str, float], *, correct: bool) -> float | None:
-        """What people are shown of a program; None of one that is not correct, unless the score is the metric."""
+        """The metric of a program; None for one that is not correct, unless the score is the metric."""
         if self.metric == COMBINED:
             return score
         return metrics.get(self.metric) if correct else None
 
     def gap(self, value: float | None, best: float | None) -> float | None:
-        """How far a value is from a better one, as a positive number; None where one of them is not known."""
+        """The distance of a value from a better one, a positive number; None where either is unknown."""
         return None if value is None or best is None else self.direction.sign * (best - value)
 
     def amount(self, value: float) -> str:
-        """A value or a difference as people and models read it: `236`, `2.0831`, and without a unit."""
+        """A value or a difference as text, without a unit: `236`, `2.0831`."""
         if abs(value) >= HUGE:
             return f"{value:.7g}"
         text = f"{value:.0f}" if value == int(value) else f"{value:.{DECIMALS}f}"
         return f"{value:.2g}" if value and not float(text) else text
 
     def worded(self, change: float) -> str:
-        """How one value differs from another: `5 slots better`, `0.0123 worse`, `the same`. No sign stands in it."""
+        """A change of the value in words, without a sign: `5 slots better`, `0.0123 worse`, `the same`."""
         if not change:
             return "the same"
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.amount(abs(change))}{unit} {'better' if change * self.direction.sign > 0 else 'worse'}"
 
     def scale(self, score: float, value: float | None) -> "Objective":
-        """What a score is shown as: this metric where the score is that or that negated, else the score itself."""
+        """The objective to show a score by: this one where the score is the metric or its negative, else the score."""
         return self if value is not None and score == self.direction.sign * value else SCORE_ITSELF
 
     def to_json(self) -> dict[str, Any]:
@@ -72,11 +72,11 @@ class Objective:
 
 
 SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE)
-"""The objective of a task whose judge makes the score of costs itself, and shows that."""
+"""The objective of a task whose judge computes the score from costs and shows it."""
 
 
 class ListedValue(Section):
-    """A value that somebody reached, not proven to be the best: of the metric over a suite, or of one `instance`."""
+    """A value from a source, not proven to be the best: of the metric over a suite, or of one `instance`."""
 
     value: Exact
     source: str
@@ -91,8 +91,8 @@ class ListedValue(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestKnown:
-    """The best listed value of the metric over a suite; `score` is the `combined_score` that it comes to, None where
-    the judge computes that in a way of its own."""
+    """The best listed value of the metric over a suite; `score` is its `combined_score`, None where the judge computes
+    that by a formula of its own."""
 
     value: float
     score: float | None

@@ -1,4 +1,4 @@
-"""Opens the evaluator that a task needs: what calls the entry point of its programs, or what runs its script."""
+"""Opens the evaluator of a task: it calls the entry point of programs, or runs the task's script."""
 
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox.options import STRONGEST, SandboxOptions

@@ -1,23 +1,23 @@
-"""Whether what a program gains on a suite holds on other instances of the same recipe.
+"""Whether a program's gains on a suite hold on other instances of the same recipe.
 
-A program and the initial program are compared instance by instance, on the suite and on the others (its held-out twin,
-or fresh instances). Both are draws of one recipe, so that an honest program's gains are alike on both; those of a table
-of the suite's answers are on the suite alone. The rule:
+A program and the initial program are compared instance by instance, on the suite and on others: its held-out suite, or
+fresh instances. All are draws of one recipe, so an honest program gains alike on both; a table of the suite's answers
+gains on the suite alone. The rule:
 
-1. An instance on which the initial program is at the proven optimum has no room for a gain, and counts for nothing.
-   That holds only where every optimum is known, on the suite and on the others: left out of one side alone, such
-   instances would make an honest program's gains look rarer on the other. An instance on which the program met a limit
-   of time or memory, or had done so before, does not count either. On fresh instances meeting a
-   limit is a failure where the program stayed ten times below that limit on every instance of the suite and the initial
-   program succeeds (`evaluator.fresh`). That rests on measured times, so it is not said of the held-out suite, whose
-   result is part of a run's fingerprint.
-2. The gain on an instance is the drop of the cost over the larger of both costs in size: from -1 to 1; 1 where only the
-   initial program fails, -1 where only the other does, 0 where both do.
-3. A program is *overfitted or looked up* when the mean gain on the suite is above 0, that on the others is less than
-   half of it, and chance does not explain that: instances that gain at least half of the suite's mean gain are rarer
-   among the others, by Fisher's exact test (one-sided) at a level of 0.01.
+1. An instance where the initial program is at the proven optimum has no room for a gain, and does not count. This
+   applies only where every optimum is known, on the suite and on the others: left out on one side alone, such
+   instances would make an honest program's gains look rarer on the other. An instance does not count either where the
+   program met a limit of time or memory, or had done so before. On fresh instances meeting a limit is a failure where
+   the program stayed ten times below that limit on every instance of the suite and the initial program succeeds
+   (`evaluator.fresh`). That rests on measured times, so it does not apply to the held-out suite, whose result is part
+   of a run's fingerprint.
+2. The gain on an instance is the drop of the cost divided by the larger of both absolute costs: from -1 to 1. It is 1
+   where only the initial program fails, -1 where only the other fails, 0 where both fail.
+3. A program is *overfitted or looked up* if three things hold. Its mean gain on the suite is above 0. Its mean gain on
+   the others is less than half of that. And instances that gain at least half of the suite's mean gain are rarer among
+   the others, by Fisher's exact test (one-sided) at a level of 0.01.
 
-So very few instances (fewer than five of each, say) never convict anybody.
+So very few instances (fewer than five of each, say) never convict a program.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from typing import Final
 from evaluator.exact_tests import at_most
 
 LEVEL: Final = 0.01
-"""How likely it may be at most that a program whose gains are alike on both is called overfitted."""
+"""The highest probability of calling a program overfitted whose gains are alike on both."""
 KEPT: Final = Fraction(1, 2)
 """The share of the suite's mean gain that other instances must show."""
 
@@ -36,7 +36,7 @@ KEPT: Final = Fraction(1, 2)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostPairs:
     """Exact costs per instance of the initial program and of another one (None: it failed), and the proven optima
-    (None: not known); `unknown` where the program met a limit, or had done so before, and nothing is said by it."""
+    (None: not known); `unknown` where the program met a limit, or had done so before."""
 
     initial: Sequence[Fraction | None]
     program: Sequence[Fraction | None]
@@ -44,8 +44,7 @@ class CostPairs:
     unknown: Sequence[bool]
 
     def gains(self, *, with_room: bool) -> list[Fraction]:
-        """The gain on each instance that is not unknown; `with_room`: only where the initial program is not at the
-        optimum."""
+        """The gain on each instance that counts; `with_room`: only where the initial program is not at the optimum."""
         return [
             gain(before, after)
             for before, after, best, unknown in zip(self.initial, self.program, self.optima, self.unknown, strict=True)
@@ -69,8 +68,7 @@ def gain(before: Fraction | None, after: Fraction | None) -> Fraction:
 
 
 def overfitted(suite: CostPairs, others: CostPairs, *, called: str) -> str | None:
-    """Why the gains on the suite are not believed to be a better algorithm's, in a sentence; None where they may be.
-    `called` is what the other instances are called."""
+    """Why the program counts as overfitted, in a sentence; None where it does not. `called` names the others."""
     with_room = None not in (*suite.optima, *others.optima)
     here, there = suite.gains(with_room=with_room), others.gains(with_room=with_room)
     if not here or not there:
@@ -79,7 +77,7 @@ def overfitted(suite: CostPairs, others: CostPairs, *, called: str) -> str | Non
     if mean <= 0 or mean_there >= KEPT * mean:
         return None
     enough = KEPT * mean
-    gained, gained_there = sum(one >= enough for one in here), sum(one >= enough for one in there)
+    gained, gained_there = sum(share >= enough for share in here), sum(share >= enough for share in there)
     every, total = gained + gained_there, len(here) + len(there)
     if at_most(gained_there, drawn=len(there), marked=every, total=total) >= LEVEL:
         return None

@@ -1,16 +1,16 @@
 """Running a program on instances, in processes of a worker pool: what it answered, judged, and how it ended.
 
-`run` asks one process for everything, in order. Nobody is blamed for what may be somebody else's fault:
+`run` asks one process for everything, in order. A program is blamed only for its own faults:
 
-- What a program waited for a core counts against no limit of its own (`evaluator.sandbox.supervisor`).
-- Where the harness failed, or the kernel killed the program's process (memory is short), it is found out whose fault it
-  was (`evaluator.blame`): the machine's is a HarnessError, the program's a crash of its own.
-- Where the task's adapter failed, the control is asked the same. Where it fails too it is the adapter: TaskError.
+- Time spent waiting for a core counts against no limit (`evaluator.sandbox.supervisor`).
+- Where the harness failed, or the kernel killed the program's process (memory is short), `evaluator.blame` decides: the
+  machine's fault is a HarnessError, the program's is a crash.
+- Where the task's adapter failed, the control gets the same question. If that fails too, the adapter is at fault:
+  TaskError.
 
-Where a judge asks item by item, a conversation is put to the candidate in lock-step: the next item is made, and sent,
-only after the last answer. Three things hold for each item: its request carries a nonce of its own, drawn when it is
-sent, so that no reply can be written before it; nothing but the one reply may stand in the channel; and at the end the
-candidate is asked to say so, which brings to light what it wrote beyond its replies.
+A judge that asks item by item talks with the candidate in lock-step: the next item is made and sent only after the last
+answer. Each request has a nonce, drawn when it is sent, so that no reply can be written before it. Only that reply may
+be in the channel. A last request ends the conversation, and reveals anything that was written beyond the replies.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from evaluator import explain
-from evaluator.blame import TakesItsWorkerDown, tried
+from evaluator.blame import TakesItsWorkerDown, run_with_retries
 from evaluator.certificate import KeptAnswers
 from evaluator.conversation import Conversation
 from evaluator.errors import TaskError
 from evaluator.evaluation import InstanceResult, Outcome, Verdict
+from evaluator.feedback import describe_fault, format_traceback, shorten
 from evaluator.sandbox import protocol
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.supervisor import Candidate, Exchange
@@ -35,19 +35,19 @@ from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 
 SOURCE_LIMIT: Final = 1 << 20
-"""The longest source that is given to a candidate's process, in characters."""
+"""Characters of the longest source that is run."""
 MOST_ANSWERED: Final = 16 * 1024 * 1024
-"""The most bytes of answers to one instance: what a harness keeps of them has to fit in its memory."""
+"""Bytes of all answers to one instance, which the harness keeps in memory."""
 _SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL})
-"""Outcomes after which a worker is replaced, though nothing is known to be wrong with it."""
+"""Outcomes after which a worker is replaced, as a precaution."""
 
 
 def seed_of(shown: Any) -> int:
-    """The seed of `random` and `numpy.random`: a function of what the program is shown, so that no draw tells it more.
+    """The seed of `random` and `numpy.random`: a function of what the program is shown, so that no draw reveals more.
 
-    A seed made of the suite and the place in it would name the instance. A program could look up its answer, tell the
-    held-out suite from the suite, and know the items of a conversation that are still to come. Neither the order of the
-    data nor which name stands where counts: strict re-evaluation changes both, and no draw may show that."""
+    A seed made of the suite and the place in it would name the instance. A program could look up its answer, recognise
+    the held-out suite, and know later items of a conversation. The order of the data and the place of a name do not
+    count: strict re-evaluation changes both, and no draw may show that."""
     text = "\n".join(sorted(_scalars(shown)))
     return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest()[:4], "big")
 
@@ -66,46 +66,46 @@ def _scalars(data: Any) -> Iterator[str]:
 
 
 LOAD_SEED: Final = seed_of("load")
-"""For the time before the first instance: the same for all suites."""
+"""The seed until the first instance, the same for all suites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """An instance as it is judged, and the request that puts it to a program. `ordinary` is the instance as it stands
-    in its suite, by which `random` is seeded."""
+    """An instance as it is judged, and the request that puts it to a program. `ordinary` is the instance of the suite,
+    which seeds `random`."""
 
     instance: Instance
     ordinary: Instance
-    request: bytes  # of the instance as a whole; a judge that asks item by item puts it otherwise
+    request: bytes  # for the whole instance; not used by a judge that asks item by item
 
 
 @dataclass(slots=True, kw_only=True)
 class Execution:
-    """What running one program came to, before it is scored: a result per question, in their order."""
+    """One run of a program, before it is scored: a result per question, in their order."""
 
     results: list[InstanceResult] = field(default_factory=list)
     outcome: Outcome = Outcome.OK
     detail: str = ""
     peak_memory_mb: float = 0.0
-    unprepared: Question | None = None  # the first that the task's adapter made no arguments of
-    adapter_fault: protocol.Fault | None = None  # and what the program's process said of that
+    unprepared: Question | None = None  # the first for which the task's adapter failed
+    adapter_fault: protocol.Fault | None = None  # the adapter's exception there
 
 
 def question(instance: Instance, data: Any = None) -> Question:
-    """The question that an instance puts; `data`: another wording of it, asked with the same seed."""
+    """The question for an instance; `data` is another wording of it, with the same seed."""
     worded = instance if data is None else replace(instance, data=data)
     request = protocol.instance_fields(seed_of(instance.data), worded.data)
     return Question(instance=worded, ordinary=instance, request=request)
 
 
 def not_run(questions: Sequence[Question]) -> list[InstanceResult]:
-    """The results of a program that was asked nothing."""
+    """The results of a program that got none of its questions."""
     return [_not_run(question.instance.index) for question in questions]
 
 
 class Runner:
-    """Runs programs for one task and suite; used by several threads at once. `control` is the source of a program
-    that is known to run, by which the fault of a program is told from that of the machine or the task."""
+    """Runs programs for one task and suite; used by several threads at once. `control` is the source of a program that
+    is known to run: if it fails too, the fault is not the program's."""
 
     def __init__(self, task: Task, suite: Suite, *, control: str) -> None:
         self._task = task
@@ -116,20 +116,18 @@ class Runner:
     def run(
         self, source: str, questions: Sequence[Question], pool: WorkerPool, *, kept: KeptAnswers | None = None
     ) -> Execution:
-        """Put the questions to a process of its own, in their order; `kept` gets what it answers.
-
-        Raises TaskError, HarnessError and EvaluationCancelled, none of which says anything about the program.
-        """
-        execution = self._tried(source, questions, pool, kept)
+        """Put the questions to a process of its own, in their order; `kept` gets the answers. Raises TaskError,
+        HarnessError and EvaluationCancelled, which are no verdict on the program."""
+        execution = self._run_with_retries(source, questions, pool, kept)
         if execution.unprepared is not None:
-            self._clear_adapter(execution.unprepared, pool)
+            self._check_adapter(execution.unprepared, pool)
         return execution
 
-    def _tried(
+    def _run_with_retries(
         self, source: str, questions: Sequence[Question], pool: WorkerPool, kept: KeptAnswers | None = None
     ) -> Execution:
         try:
-            return tried(
+            return run_with_retries(
                 lambda: self._run(source, questions, pool.worker(), kept),
                 lambda: self._run(source, questions, pool.alone(), kept),
                 lambda: self._run(self._control, questions, pool.alone()),
@@ -138,15 +136,15 @@ class Runner:
         except TakesItsWorkerDown as why:
             return Execution(outcome=Outcome.CRASH, detail=str(why), results=not_run(questions))
 
-    def _clear_adapter(self, question: Question, pool: WorkerPool) -> None:
-        """Raises TaskError when the adapter fails for the control as well. What a candidate's process says is not
-        believed: it shares the process with the adapter, and may have broken it."""
-        fault = self._tried(self._control, [question], pool).adapter_fault
+    def _check_adapter(self, question: Question, pool: WorkerPool) -> None:
+        """Raises TaskError when the adapter fails for the control too: a candidate could have broken the adapter, which
+        shares its process."""
+        fault = self._run_with_retries(self._control, [question], pool).adapter_fault
         if fault is None:
             return
-        said = one_line(fault.text, 300)
+        error = one_line(fault.text, 300)
         where = f" line {fault.lines[-1][0]}, {fault.lines[-1][1]}()" if fault.lines else ", prepare()"
-        raise TaskError(f"{self._task.adapter_file}{where}: raised {said} on instance {question.instance.index}")
+        raise TaskError(f"{self._task.adapter_file}{where}: raised {error} on instance {question.instance.index}")
 
     def _run(
         self,
@@ -155,7 +153,7 @@ class Runner:
         place: AbstractContextManager[Worker],
         kept: KeptAnswers | None = None,
     ) -> Execution:
-        """Raises SandboxError for what may not be the program's fault."""
+        """One try. Raises SandboxError for a failure that may not be the program's fault."""
         execution = Execution()
         if kept is not None:
             kept.clear()  # of an earlier try
@@ -193,15 +191,15 @@ class Runner:
                 outcome, cost, detail = verdict.outcome, verdict.cost, verdict.detail
                 text = detail
             else:
-                assert exchange.failure is not None  # else there were a verdict
+                assert exchange.failure is not None  # otherwise there is a verdict
                 outcome, cost = exchange.failure, None
-                detail, text = self._told(source, exchange, instance)
+                detail, text = self._describe_failure(source, exchange, instance)
             execution.results.append(
                 InstanceResult(
                     instance=instance.index,
                     outcome=outcome,
                     cost=cost,
-                    detail=explain.short(_at(exchange, ": ", detail) if detail else ""),
+                    detail=shorten(_at(exchange, ": ", detail) if detail else ""),
                     cpu_s=exchange.cpu_s,
                     wall_s=exchange.wall_s,
                 )
@@ -213,21 +211,21 @@ class Runner:
     def _put(
         self, question: Question, candidate: Candidate, kept: KeptAnswers | None
     ) -> tuple[Exchange, Verdict | None]:
-        """What came of one question, with the verdict unless it failed."""
+        """The exchange of one question, with the verdict unless it failed."""
         judge, instance = self._task.judge, question.instance
+        conversation = None
         if judge.converse is None:
             exchange = candidate.ask(question.request)
-            if kept is not None and exchange.failure is None:
-                kept.add(exchange.answer)  # before the judge, which may change it
-            return exchange, None if exchange.failure else self._judge.judge(instance, exchange.answer)
-        conversation = judge.converse(instance)
-        # In other words the first item may differ, and `random` must not.
-        seeded_by = None if instance is question.ordinary else judge.converse(question.ordinary)
-        per_item_s = self._suite.limits.cpu_per_item_s
-        exchange = _interview(candidate, conversation, seeded_by=seeded_by, per_item_s=per_item_s)
-        if kept is not None and exchange.failure is None:
-            kept.add(exchange.answer)
-        return exchange, None if exchange.failure else conversation.verdict
+        else:
+            conversation = judge.converse(instance)
+            # With other names the first item may differ, and the seed of `random` must not.
+            seeded_by = None if instance is question.ordinary else judge.converse(question.ordinary)
+            exchange = _interview(candidate, conversation, seeded_by, self._suite.limits.cpu_per_item_s)
+        if exchange.failure is not None:
+            return exchange, None
+        if kept is not None:
+            kept.add(exchange.answer)  # before the judge, which may change it
+        return exchange, conversation.verdict if conversation else self._judge.judge(instance, exchange.answer)
 
     def _fail_load(self, source: str, questions: Sequence[Question], exchange: Exchange, execution: Execution) -> None:
         execution.results = not_run(questions)
@@ -237,9 +235,9 @@ class Runner:
         elif exchange.detail:  # out of memory
             execution.detail = exchange.detail
         else:
-            execution.detail = explain.traceback(exchange.fault, source.splitlines())
+            execution.detail = format_traceback(exchange.fault, source.splitlines())
 
-    def _told(self, source: str, exchange: Exchange, instance: Instance) -> tuple[str, str]:
+    def _describe_failure(self, source: str, exchange: Exchange, instance: Instance) -> tuple[str, str]:
         """(one line, full text) of a failure on one instance."""
         limits, place = self._suite.limits, self._place(exchange, instance)
         if exchange.failure is Outcome.OOM and exchange.fault is not None:
@@ -250,7 +248,7 @@ class Runner:
             return text, f"{text}, on {place}"
         if exchange.fault is None:
             return exchange.detail, f"{exchange.detail} on {place}"
-        return explain.summary(exchange.fault), f"{explain.traceback(exchange.fault, source.splitlines())}\non {place}"
+        return describe_fault(exchange.fault), f"{format_traceback(exchange.fault, source.splitlines())}\non {place}"
 
     def _place(self, exchange: Exchange, instance: Instance) -> str:
         description = self._task.judge.describe(instance)
@@ -259,7 +257,7 @@ class Runner:
 
 
 def _at(exchange: Exchange, joint: str, text: str) -> str:
-    """`text` with the item at which an instance that is asked item by item came to its end in front."""
+    """`text` behind the last item of an instance that is asked item by item."""
     return text if exchange.item is None else f"item {exchange.item}{joint}{text}"
 
 
@@ -268,11 +266,11 @@ def _not_run(index: int) -> InstanceResult:
 
 
 def _interview(
-    candidate: Candidate, conversation: Conversation, *, per_item_s: float | None, seeded_by: Conversation | None = None
+    candidate: Candidate, conversation: Conversation, seeded_by: Conversation | None, per_item_s: float | None
 ) -> Exchange:
-    """The exchange that the whole conversation comes to: its answer is the list of all answers, its `item` the last
-    that was asked; `conversation.verdict` is there when it did not fail. `random` is seeded by the first item that is
-    asked, or by that of `seeded_by`. Raises TaskError."""
+    """One exchange for the whole conversation: its answer is the list of all answers, its `item` the last one asked;
+    `conversation.verdict` is set unless it failed. The first item of `seeded_by`, or of the conversation itself, seeds
+    `random`. Raises TaskError."""
     candidate.begin(per_item_s)
     exchange = Exchange(None)
     size = 0

@@ -1,15 +1,10 @@
 """Scores programs over one suite by the task's evaluator script (`evaluator.script_run`), each in a sandbox of its own.
 
-    with ScriptEvaluator(task, task.suite(), workers=2) as evaluator:
-        evaluation = evaluator.evaluate(source)
-        evaluation = evaluator.examine(source, evaluation)      does it say the same once more?
+The interface and the errors are those of `evaluator.evaluator.SandboxedEvaluator`.
 
-The face is that of `evaluator.evaluator.SandboxedEvaluator`, and so is what both raise.
-
-Where the task has a `judge.py`, the script writes the program's answers, and the judge decides from out here. Without
-one the program shares the process that scores it: the evaluation is `self_judged`. There is one pseudo instance then,
-whose cost is the script's `combined_score`, exactly; a score that is another one when the script is asked again is no
-fault, but stands beside its spread.
+Where the task has a `judge.py`, the script writes the program's answers, and the judge decides in the harness. Without
+one the program shares the process that scores it: the evaluation is `self_judged`. It has one pseudo instance, whose
+cost is exactly the script's `combined_score`. A score that varies from run to run is not a fault; it gets a spread.
 """
 
 from collections.abc import Sequence
@@ -18,8 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Final
 
-from evaluator import explain
-from evaluator.certificate import KeptAnswers, certified
+from evaluator.certificate import KeptAnswers, certificate_of
 from evaluator.evaluation import (
     Classification,
     Disagreement,
@@ -30,7 +24,7 @@ from evaluator.evaluation import (
     Summary,
     Verdict,
 )
-from evaluator.feedback import feedback
+from evaluator.feedback import feedback, shorten
 from evaluator.objective import COMBINED
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
@@ -42,7 +36,7 @@ from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Instance
 
 SKIPPED: Final = ("hash seed", "names", "order")
-"""What strict re-evaluation does not ask a script; where a judge decides, it does ask in another order."""
+"""The strict checks that a script is spared; where a judge decides, the last one is done."""
 _AGAIN: Final = "asked again"
 _BACKWARDS: Final = "asked in another order"
 _WHY: Final = {
@@ -78,7 +72,8 @@ class ScriptEvaluator(SuiteEvaluator):
             return self._asked(source)
 
     def evaluate_one(self, source: str, place: int) -> InstanceResult:
-        """How the program ends on one instance of the suite, by the task's judge: a run of the script for it alone."""
+        """The result of the program on one instance of the suite, by the task's judge, in a run of the script for it
+        alone."""
         instances = self.suite.instances[place : place + 1]
         with self._entered():
             run = self._runner_of(replace(self.suite, instances=instances)).run(source)
@@ -88,11 +83,10 @@ class ScriptEvaluator(SuiteEvaluator):
         return replace(self._result(place, verdict, run), cpu_s=run.cpu_s, wall_s=run.wall_s)
 
     def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-        """`evaluation`, this evaluator's own of `source`, after asking once more, with the report of that.
+        """`evaluation`, this evaluator's own of `source`, with the report of a second run.
 
-        A program that is correct once and not again is not correct. Where a judge decides, the instances come in
-        another order, and one that answers otherwise is not correct either, or keeps state; a self-judged score that
-        varies is given its spread. A script is not asked in other orders.
+        A program that is not correct again is not correct. Where a judge decides, the instances come in another order,
+        and a program with other answers is not correct or keeps state. A self-judged score that varies gets a spread.
         """
         if self._task.self_judged:
             again = self._asked(source)
@@ -110,11 +104,13 @@ class ScriptEvaluator(SuiteEvaluator):
                 report = same if not same.agrees else _classified(report, Classification.STATE)
         if not report.agrees:
             return self._refuted(evaluation, report)
-        found = replace(evaluation, strict=report)
-        return replace(found, answers=certified(self._task, self.suite, found, kept)) if found.correct else found
+        examined = replace(evaluation, strict=report)
+        if not examined.correct:
+            return examined
+        return replace(examined, answers=certificate_of(self._task, self.suite, examined, kept))
 
     def _refuted(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
-        """See SuiteEvaluator; a program that was not correct before stays as it is."""
+        """See SuiteEvaluator; a program that was not correct before is left as it is."""
         if evaluation.outcome is not Outcome.OK:
             return replace(evaluation, strict=report)
         state = report.classification is Classification.STATE
@@ -135,7 +131,7 @@ class ScriptEvaluator(SuiteEvaluator):
     # -- the script scores ----------------------------------------------------------------------------------------
 
     def _self_judged(self, run: ScriptRun) -> Evaluation:
-        run = self._with_its_metric(run)
+        run = self._require_metric(run)
         score = None if run.result is None else run.result.score
         cost = None if run.outcome is not Outcome.OK or score is None else Fraction(score)
         result = self._result(0, Verdict(outcome=run.outcome, cost=cost, detail=run.detail), run)
@@ -151,16 +147,16 @@ class ScriptEvaluator(SuiteEvaluator):
                 metrics={} if run.result is None else run.result.metrics,
             ),
         )
-        return replace(evaluation, self_judged=True, feedback=run.told)
+        return replace(evaluation, self_judged=True, feedback=run.feedback)
 
-    def _with_its_metric(self, run: ScriptRun) -> ScriptRun:
-        """`run`, which is no verdict where the metric that the task shows is missing."""
+    def _require_metric(self, run: ScriptRun) -> ScriptRun:
+        """`run`, or a failure where the metric of the task's objective is missing."""
         metric = self._task.objective.metric
         if run.outcome is not Outcome.OK or run.result is None or metric == COMBINED or metric in run.result.metrics:
             return run
         detail = f"the result is correct, and its `metrics` have no {metric!r}, which is the task's objective"
-        told = "\n\n".join(text for text in (detail, run.result.told()) if text)
-        return replace(run, outcome=Outcome.INVALID_OUTPUT, detail=detail, told=told)
+        text = "\n\n".join(filter(None, (detail, run.result.as_text())))
+        return replace(run, outcome=Outcome.INVALID_OUTPUT, detail=detail, feedback=text)
 
     # -- a judge decides ------------------------------------------------------------------------------------------
 
@@ -170,11 +166,11 @@ class ScriptEvaluator(SuiteEvaluator):
         evaluation = self._scorer.score(
             results, outcome=run.outcome, detail=run.detail, sandbox=self.sandbox, evaluator_version=self.version
         )
-        said = feedback(self._task, self.suite, evaluation)
-        return replace(evaluation, feedback="\n\n".join(text for text in (said, run.told) if text))
+        texts = feedback(self._task, self.suite, evaluation), run.feedback
+        return replace(evaluation, feedback="\n\n".join(filter(None, texts)))
 
     def _verdicts(self, run: ScriptRun, kept: KeptAnswers | None, instances: Sequence[Instance]) -> Sequence[Verdict]:
-        """A verdict per instance; on each answer, that of the task's judge."""
+        """A verdict per instance, by the task's judge where there is an answer."""
         if run.result is None or run.result.answers is None:
             return [Verdict(outcome=run.outcome, detail=run.detail) for _ in instances]
         verdicts = []
@@ -193,30 +189,32 @@ class ScriptEvaluator(SuiteEvaluator):
             instance=self.suite.instances[place].index,
             outcome=verdict.outcome,
             cost=verdict.cost,
-            detail=explain.short(verdict.detail),
+            detail=shorten(verdict.detail),
             cpu_s=run.cpu_s / count,
             wall_s=run.wall_s / count,
         )
 
 
 def _report(before: Evaluation, again: Evaluation, how: str) -> StrictReport:
-    """What asking twice found. Of a self-judged program only the outcomes are compared: a score that varies is told."""
+    """The comparison of two evaluations. Of a self-judged program only the outcomes must agree; the detail of the
+    report says where its score varies."""
     skipped = SKIPPED if before.self_judged else SKIPPED[:-1]
-    found = [
-        Disagreement(instance=one.instance, how=how, ordinary=one.exact_result, found=other.exact_result)
-        for one, other in zip(before.results, again.results, strict=True)
-        if one.outcome is not other.outcome or (one.cost != other.cost and not before.self_judged)
+    differences = [
+        Disagreement(instance=first.instance, how=how, ordinary=first.exact_result, found=second.exact_result)
+        for first, second in zip(before.results, again.results, strict=True)
+        if first.outcome is not second.outcome or (first.cost != second.cost and not before.self_judged)
     ]
-    if not found:
+    if not differences:
         scores = before.combined_score, again.combined_score
         detail = f"asked twice, it scored {scores[0]!r} and {scores[1]!r}" if scores[0] != scores[1] else ""
         return StrictReport(agrees=True, detail=detail, skipped=skipped)
-    report = StrictReport(agrees=False, differences=tuple(found[:SHOWN]), skipped=skipped)
-    return _classified(report, Classification.INCONCLUSIVE if only_limits(found) else Classification.NONDETERMINISTIC)
+    report = StrictReport(agrees=False, differences=tuple(differences[:SHOWN]), skipped=skipped)
+    inconclusive = only_limits(differences)
+    return _classified(report, Classification.INCONCLUSIVE if inconclusive else Classification.NONDETERMINISTIC)
 
 
 def _classified(report: StrictReport, classification: Classification) -> StrictReport:
-    """A report that does not agree, with why, in words."""
+    """A report that does not agree, with the reason in words."""
     first = report.differences[0]
     before, then = in_words(first.ordinary), in_words(first.found)
     return replace(

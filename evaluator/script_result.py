@@ -1,18 +1,17 @@
-"""What an evaluator script says of a program: the file RESULT.json, read as strictly as a stranger's.
+"""The result of an evaluator script, RESULT.json, read as untrusted input.
 
-The program shares the script's process, so that every byte may be the program's. A JSON object is read with these keys,
-and nothing else of it:
+The program shares the script's process, so every byte may be the program's. These keys of a JSON object are read:
 
     correct         true or false; must be there
     combined_score  a finite number, larger is better; must be there when `correct`
-    metrics         {"name": number}: shown, and told to whoever proposes
-    feedback        a text for whoever proposes
+    metrics         {"name": number}: shown to people and to the program's author
+    feedback        a text for the program's author
     artifacts       {"name": "text"}: the same, such as a compiler's messages
-    private         any JSON: recorded and shown, and reaches no prompt and no meta document
+    private         any JSON: recorded and shown, and reaches no prompt and no insights report
     answers         one per instance, null where there is none: where a judge decides, in place of the first three
 
-NaN, infinities, numbers that no float holds and keys given twice are no JSON here, and a boolean is no number. A metric
-or a text that is none is left out with a line that says so; what is wrong with the score is a ResultError.
+NaN, infinities, numbers beyond a float and duplicate keys are errors, and a boolean is not a number. A wrong metric or
+text is left out, with a note; a wrong score is a ResultError.
 """
 
 import json
@@ -36,20 +35,20 @@ MOST_PRIVATE: Final = 16 * 1024
 _LONGEST_PATH: Final = 4096
 _MOST_NOTES: Final = 10
 _FEW: Final = 300
-"""So many characters of output may be more than is kept, if they are less than three lines."""
+"""Characters beyond the limit that are kept where they are less than three lines."""
 _METRIC: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/ -]{0,59}", re.ASCII)
 _TAKEN: Final = frozenset({COMBINED, "success_rate", "published_score", "runtime_s"})
 """Names that mean something else already."""
 
 
 class ResultError(Exception):
-    """Raised for a result that is none; the message says why, for the program's author."""
+    """Raised for an invalid result; the message says why, for the program's author."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptResult:
-    """What a script wrote, made harmless. `score` is None only of a program that is not correct; `notes` are lines on
-    what was left out. `answers` is None where no judge decides."""
+    """A script's result, made harmless. `score` is None only for a program that is not correct; `notes` say what was
+    left out; `answers` is None where no judge decides."""
 
     correct: bool
     score: float | None
@@ -60,15 +59,15 @@ class ScriptResult:
     notes: tuple[str, ...]
     answers: tuple[Any, ...] | None = None
 
-    def told(self) -> str:
-        """All that is for whoever proposes, as one text: feedback, artifacts, and what was left out."""
+    def as_text(self) -> str:
+        """The text for the program's author: feedback, artifacts and notes."""
         parts = [self.feedback, *(f"{name}:\n{text}" for name, text in self.artifacts.items()), *self.notes]
-        return "\n\n".join(part for part in parts if part)
+        return "\n\n".join(filter(None, parts))
 
 
 def read_result(raw: bytes, *, answers: int | None = None, without_paths: Callable[[str], str] = str) -> ScriptResult:
-    """What a result file says. `answers`: a judge decides, and there must be so many of them. `without_paths` takes the
-    places of this machine out of a text. Raises ResultError."""
+    """The result in a file. `answers` is their number where a judge decides; `without_paths` removes the paths of this
+    machine from a text. Raises ResultError."""
     document = _parsed(raw)
     notes: list[str] = []
     correct, score, given = True, None, None
@@ -77,7 +76,7 @@ def read_result(raw: bytes, *, answers: int | None = None, without_paths: Callab
     else:
         given = document.get("answers")
         if not isinstance(given, list) or len(given) != answers:
-            what = f"{len(given)} of them" if isinstance(given, list) else _said(given, "answers" in document)
+            what = f"{len(given)} of them" if isinstance(given, list) else _describe(given, "answers" in document)
             raise ResultError(f"`answers` must be a list of {answers}, one per instance; there is {what}")
     metrics = _metrics(document.get("metrics", {}), notes) if answers is None else {}
     feedback = document.get("feedback", "")
@@ -98,13 +97,13 @@ def read_result(raw: bytes, *, answers: int | None = None, without_paths: Callab
 
 
 def harmless(text: str, limit: int) -> str:
-    """Untrusted text with its lines, in at most about `limit` characters."""
+    """Untrusted text with its lines, cut to about `limit` characters."""
     return block(cut(text.strip("\r\n"), limit), 2 * limit)
 
 
 def _kept(text: str, limit: int, without_paths: Callable[[str], str]) -> str:
-    """What is kept of a script's text: made harmless, without the places of this machine. No more of it is read than
-    may be needed for that, a path that would be cut apart left out."""
+    """A script's text, made harmless, without paths of this machine, cut to about `limit` characters. Only the part
+    that may be needed is read, without a path that would be cut in two."""
     text = text.strip("\r\n")
     read = text[: limit + _LONGEST_PATH]
     if len(read) < len(text):
@@ -116,8 +115,8 @@ def _kept(text: str, limit: int, without_paths: Callable[[str], str]) -> str:
 
 
 def end_of(text: str, limit: int) -> str:
-    """The end of untrusted output, which says why a script ended, in about `limit` characters. Fewer than three lines
-    too many are not cut: a traceback without its beginning saves nothing then."""
+    """The last `limit` characters of untrusted output, which say why a script ended. Fewer than three lines too many
+    are kept: cutting a traceback would save little."""
     text = text.rstrip()
     left = len(text) - limit
     few = left <= _FEW and text.count("\n", 0, max(0, left)) < 3
@@ -136,42 +135,42 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as cause:
         raise ResultError(f"it is not plain JSON ({one_line(str(cause), 120)})") from None
     if not isinstance(document, dict):
-        raise ResultError(f"it must be a JSON object, and is {_said(document)}")
+        raise ResultError(f"it must be a JSON object, and is {_describe(document)}")
     return document
 
 
 def _verdict(document: Mapping[str, Any]) -> tuple[bool, float | None]:
     correct = document.get("correct")
     if not isinstance(correct, bool):
-        raise ResultError(f"`correct` must be true or false, and is {_said(correct, 'correct' in document)}")
+        raise ResultError(f"`correct` must be true or false, and is {_describe(correct, 'correct' in document)}")
     if not correct:
         return False, None
     score = _number(document.get(COMBINED))
     if score is None:
-        said = _said(document.get(COMBINED), COMBINED in document)
+        shown = _describe(document.get(COMBINED), COMBINED in document)
         raise ResultError(
-            f"`{COMBINED}` must be a finite number (at most {FARTHEST:g}) where `correct` is true, and is {said}"
+            f"`{COMBINED}` must be a finite number (at most {FARTHEST:g}) where `correct` is true, and is {shown}"
         )
     return True, score
 
 
 def _number(value: object) -> float | None:
-    """A number as a float; None when it is none, or too far from 0."""
+    """A number as a float; None for anything else, and too far from 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not -FARTHEST <= value <= FARTHEST:
         return None
     return float(value) + 0.0  # no negative zero
 
 
-def _metrics(found: object, notes: list[str]) -> dict[str, float]:
+def _metrics(given: object, notes: list[str]) -> dict[str, float]:
     metrics: dict[str, float] = {}
-    for name, value in _entries(found, "metrics", notes):
+    for name, value in _entries(given, "metrics", notes):
         number = _number(value)
         if not _METRIC.fullmatch(name):
             why = "its name must be a plain one of at most 60 characters"
         elif name in _TAKEN:
             why = "the name means something else already"
         elif number is None:
-            why = f"it is {_said(value)}, and must be a finite number (at most {FARTHEST:g})"
+            why = f"it is {_describe(value)}, and must be a finite number (at most {FARTHEST:g})"
         elif len(metrics) == MOST_METRICS:
             why = f"at most {MOST_METRICS} are kept"
         else:
@@ -181,21 +180,21 @@ def _metrics(found: object, notes: list[str]) -> dict[str, float]:
     return metrics
 
 
-def _entries(found: object, key: str, notes: list[str]) -> Iterable[tuple[str, Any]]:
-    """The entries of an object; none of what is no object."""
-    if isinstance(found, dict):
-        return found.items()
-    notes.append(f"`{key}` was left out: it is {_said(found)}, not an object")
+def _entries(given: object, key: str, notes: list[str]) -> Iterable[tuple[str, Any]]:
+    """The entries of an object; nothing, with a note, for any other value."""
+    if isinstance(given, dict):
+        return given.items()
+    notes.append(f"`{key}` was left out: it is {_describe(given)}, not an object")
     return ()
 
 
-def _artifacts(found: object, notes: list[str], without_paths: Callable[[str], str]) -> dict[str, str]:
+def _artifacts(given: object, notes: list[str], without_paths: Callable[[str], str]) -> dict[str, str]:
     artifacts: dict[str, str] = {}
     room = MOST_FEEDBACK
-    for name, value in _entries(found, "artifacts", notes):
+    for name, value in _entries(given, "artifacts", notes):
         shown = one_line(name, 60)
         if not isinstance(value, str):
-            notes.append(f"the artifact {shown!r} was left out: it is {_said(value)}, and must be a text")
+            notes.append(f"the artifact {shown!r} was left out: it is {_describe(value)}, and must be a text")
         elif len(artifacts) == MOST_ARTIFACTS or not room:
             notes.append(f"the artifact {shown!r} was left out: there are too many, or they are too long together")
         elif value.strip():
@@ -206,7 +205,7 @@ def _artifacts(found: object, notes: list[str], without_paths: Callable[[str], s
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value (not nested deeply) with every text in it changed, but for keys."""
+    """A JSON value (not nested deeply) with every text changed, keys excepted."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -214,18 +213,16 @@ def _each_text(value: Any, change: Callable[[str], str]) -> Any:
     return [_each_text(item, change) for item in value] if isinstance(value, list) else value
 
 
-def _private(found: Any) -> Any:
-    size = len(json.dumps(found))
-    if size > MOST_PRIVATE:
-        return {"left out": f"{size} characters of JSON; at most {MOST_PRIVATE} are kept"}
-    return found
+def _private(value: Any) -> Any:
+    size = len(json.dumps(value))
+    return (
+        value if size <= MOST_PRIVATE else {"left out": f"{size} characters of JSON; at most {MOST_PRIVATE} are kept"}
+    )
 
 
-def _said(value: object, there: bool = True) -> str:
+def _describe(value: object, there: bool = True) -> str:
     if not there:
         return "missing"
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     return f"{type(value).__name__} {one_line(repr(value)[:200], 60)}"

@@ -1,10 +1,10 @@
-"""Running the evaluator script of a task on one program, in a sandbox for all that it starts: what came of it.
+"""Runs the evaluator script of a task on one program, in a sandbox for all processes that it starts.
 
     evaluate.py PROGRAM RESULT.json                    it scores the program itself
     evaluate.py PROGRAM RESULT.json INSTANCES.json     a judge decides: it writes the program's answers
 
-All three lie in the scratch folder, where the script starts. A script that is Python (`.py`) is run by this
-interpreter, so that it has what is installed here; another one must be executable.
+All three files lie in the scratch folder, where the script starts. A Python script (`.py`) is run by this interpreter,
+with the packages that are installed here; any other script must be executable.
 """
 
 import json
@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from evaluator import explain
-from evaluator.blame import TakesItsWorkerDown, tried
+from evaluator.blame import TakesItsWorkerDown, run_with_retries
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
+from evaluator.feedback import hide_addresses, shorten_block
 from evaluator.running import SOURCE_LIMIT
 from evaluator.sandbox.layers import STANDARD
 from evaluator.sandbox.tree import SCRATCH, TreeEnding, TreeJob, TreeSandbox
@@ -32,28 +32,26 @@ from evaluator.untrusted import one_line
 RESULT: Final = "result.json"
 INSTANCES: Final = "instances.json"
 MOST_SAID: Final = 256 * 1024
-"""Bytes of a result file, beside the answers that a judge wants."""
+"""Bytes of a result file, without the answers for a judge."""
 LACKING: Final = 3
-"""The status of a script that ends because the machine lacks something, a compiler for instance. It is believed where
-the script says so of the control as well (`evaluator.blame`)."""
+"""The exit status of a script where the machine lacks something, such as a compiler. It counts only if the script ends
+so with the control too (`evaluator.blame`)."""
 _OUTPUT: Final = 2000
-"""Characters of a script's output (the end of it) that its program's author is told, where it failed."""
-
-
+"""Characters from the end of a failed script's output that the program's author gets."""
 _COMPILED: Final = (".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".hs", ".nim", ".rs", ".swift", ".zig")
-"""Suffixes of programs that become an executable file before they run."""
+"""Suffixes of programs that are compiled before they run."""
 _FOLDERS: Final = re.compile(r"(?:/[\w.+-]++)++/?")
 _SCRATCH: Final = re.compile(r"evolve-scratch(?:-\w+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptRun:
-    """What running a script on one program came to. `told` is for whoever proposes; `result` is None unless the script
-    ended well and wrote one. The rest was measured from outside, of all that it started together."""
+    """One run of a script on a program. `feedback` is for the program's author; `result` is None unless the script
+    ended well and wrote one. Times and memory are measured from outside, over all processes together."""
 
     outcome: Outcome
     detail: str = ""
-    told: str = ""
+    feedback: str = ""
     result: ScriptResult | None = None
     cpu_s: float = 0.0
     wall_s: float = 0.0
@@ -62,13 +60,12 @@ class ScriptRun:
 
 class ScriptRunner:
     """Runs one script for one suite; used by several threads at once. `control` is the source of a program that is
-    known to run, by which the machine's fault is told from the program's."""
+    known to run: if it fails too, the fault is the machine's."""
 
     def __init__(
         self, script: Script, folder: Path, suite: Suite, *, sandbox: TreeSandbox, turns: Turns, control: str
     ) -> None:
-        """`folder` is the task's. Raises SandboxError when a variable that the script is to
-        get is not set."""
+        """`folder` is the task's. Raises SandboxError when an environment variable of the script is not set."""
         self._script = script
         self._folder = folder
         self._sandbox = sandbox
@@ -82,8 +79,8 @@ class ScriptRunner:
         self._result_bytes = MOST_SAID + suite.limits.answer_bytes * len(self._instances or [])
 
     def run(self, source: str, *, backwards: bool = False) -> ScriptRun:
-        """What the script says of a program, which may be any text; `backwards`: with the instances the other way
-        round, the answers in the order of the suite all the same. Raises HarnessError and EvaluationCancelled."""
+        """Run the script on a program, which may be any text. `backwards`: it gets the instances in reverse order; the
+        answers of the result are in the suite's order. Raises HarnessError and EvaluationCancelled."""
         try:
             program, detail = source.encode("utf-8"), ""
         except UnicodeEncodeError as cause:
@@ -91,16 +88,16 @@ class ScriptRunner:
         if len(source) > SOURCE_LIMIT:
             detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
         if detail:
-            return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, told=detail)
+            return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, feedback=detail)
         try:
-            return tried(
+            return run_with_retries(
                 self._in(self._turns.turn, program, backwards),
                 self._in(self._turns.alone, program, backwards),
                 self._in(self._turns.alone, self._control.encode("utf-8", "replace"), backwards),
                 self._turns.cancellation,
             )
         except TakesItsWorkerDown as why:
-            return ScriptRun(outcome=Outcome.CRASH, detail=str(why), told=str(why))
+            return ScriptRun(outcome=Outcome.CRASH, detail=str(why), feedback=str(why))
 
     def _in(
         self, place: Callable[[], AbstractContextManager[None]], program: bytes, backwards: bool
@@ -108,10 +105,11 @@ class ScriptRunner:
         def run() -> ScriptRun:
             with place():
                 ending = self._sandbox.run(self._job(program, backwards), self._limits, self._turns.cancellation)
-            found = self._read(ending)
-            if not backwards or found.result is None or found.result.answers is None:
-                return found
-            return replace(found, result=replace(found.result, answers=found.result.answers[::-1]))
+            script_run = self._read(ending)
+            result = script_run.result
+            if not backwards or result is None or result.answers is None:
+                return script_run
+            return replace(script_run, result=replace(result, answers=result.answers[::-1]))
 
         return run
 
@@ -133,7 +131,7 @@ class ScriptRunner:
         )
 
     def _read(self, ending: TreeEnding) -> ScriptRun:
-        """What an ending says, in words for the program's author."""
+        """The run of an ending, in words for the program's author."""
         name, printed = self._script.path.name, self._without_paths(ending.output)
         outcome, result = ending.outcome, None
         if outcome is Outcome.OK:
@@ -151,15 +149,15 @@ class ScriptRunner:
         else:
             detail = f"{name}: {ending.detail}"
         if result is not None:
-            told = result.told()
-            told = told if result.correct else f"{name} says that the program is not correct.\n\n{told}"
+            text = result.as_text()
+            text = text if result.correct else f"{name} says that the program is not correct.\n\n{text}"
         else:
-            output = explain.steady(end_of(printed, _OUTPUT))
-            told = f"{detail}\n\nThe end of what it printed:\n{output}" if output else detail
+            output = hide_addresses(end_of(printed, _OUTPUT))
+            text = f"{detail}\n\nThe end of what it printed:\n{output}" if output else detail
         return ScriptRun(
             outcome=outcome,
-            detail=explain.steady(explain.full(detail)),
-            told=told.strip(),
+            detail=hide_addresses(shorten_block(detail)),
+            feedback=text.strip(),
             result=result,
             cpu_s=ending.cpu_s,
             wall_s=ending.wall_s,
@@ -167,12 +165,12 @@ class ScriptRunner:
         )
 
     def _may_make_no_executable(self) -> bool:
-        """Whether the programs are of a compiled language, and the sandbox is without bubblewrap."""
+        """Whether programs are compiled, and the sandbox is without bubblewrap."""
         compiled = Path(self._script.program_name).suffix in _COMPILED
         return compiled and self._sandbox.level == STANDARD
 
     def _judged(self, ending: TreeEnding) -> tuple[Outcome, str, ScriptResult | None]:
-        """The outcome of a script that ended well, by what it wrote."""
+        """(outcome, detail, result) of a script that ended well."""
         name = self._script.path.name
         if ending.result is None:
             return Outcome.INVALID_OUTPUT, f"{name} wrote no result file", None
@@ -180,23 +178,22 @@ class ScriptRunner:
             answers = None if self._instances is None else len(self._instances)
             result = read_result(ending.result, answers=answers, without_paths=self._without_paths)
         except ResultError as why:
-            return Outcome.INVALID_OUTPUT, f"{name} wrote a result that is none: {why}", None
+            return Outcome.INVALID_OUTPUT, f"{name} wrote an invalid result: {why}", None
         if result.correct:
             return Outcome.OK, "", result
-        first = result.feedback.strip().partition("\n")[0]
-        said = f": {first}" if first else ""
-        return Outcome.INFEASIBLE, f"{name} says that the program is not correct{said}", result
+        reason = result.feedback.strip().partition("\n")[0]
+        reason = f": {reason}" if reason else ""
+        return Outcome.INFEASIBLE, f"{name} says that the program is not correct{reason}", result
 
     def _without_paths(self, text: str) -> str:
-        """A text without the places where this task, the interpreter and the scratch folder lie: they are another's
-        elsewhere, and belong into no record."""
+        """A text without the paths of this machine (task, interpreter, scratch folder), which belong in no record."""
         for place in self._places:
             text = text.replace(place, "")
         return _FOLDERS.sub(_within_scratch, text)
 
 
 def _within_scratch(path: re.Match[str]) -> str:
-    """A path, from the scratch folder on where it leads there."""
+    """A path without the part up to the scratch folder, if it leads there."""
     parts = path[0].split("/")
     scratch = max((place for place, part in enumerate(parts[:-1]) if _SCRATCH.fullmatch(part)), default=None)
     return path[0] if scratch is None else "/".join(parts[scratch + 1 :])

@@ -1,7 +1,7 @@
-"""Handlers of signals that work once: the next signal of that kind has its default effect, whatever Python does.
+"""Signal handlers that work once: the next signal of that kind has its default effect, whatever Python does.
 
-Python runs its handlers between two steps of its own code. A call into C that does not return, such as a search with a
-regular expression in another thread, keeps every handler waiting for ever. The kernel's own way does not wait.
+Python runs handlers between two steps of its own code. A call into C that does not return, such as a regular expression
+search in another thread, delays them for ever. The kernel's default effect does not wait.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ class _SigAction(ctypes.Structure):
 
 
 def name_of(number: int) -> str:
-    """`SIGTERM`, or the number where it has no name."""
+    """The name of a signal (`SIGTERM`), or its number."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -36,8 +36,8 @@ def name_of(number: int) -> str:
 
 
 def handle_once(number: int, handler: Handler) -> Any:
-    """Have the next signal of this number handled; the one after it ends the process, unless a handler was set again
-    meanwhile. Returns the handler before. On other systems than Linux the handler stays. Only in the main thread."""
+    """Handle the next signal of this number; the one after it ends the process, unless a handler was set again. Returns
+    the previous handler. On systems other than Linux the handler stays. Only in the main thread."""
     before = signal.signal(number, handler)
     if sys.platform == "linux":
         libc, action = ctypes.CDLL(None, use_errno=True), _SigAction()

@@ -1,4 +1,4 @@
-"""A judge that takes long delays every program, and nobody would know why: one warning says so."""
+"""Warns once of a slow judge, which delays every program."""
 
 import time
 import warnings
@@ -8,15 +8,15 @@ from evaluator.evaluation import Verdict
 from evaluator.task import Instance, Suite, Task
 
 SLOW_S: Final = 5.0
-"""Seconds for one answer from which on a judge is slow."""
+"""Seconds for one answer that make a judge slow."""
 
 
 class SlowJudge(UserWarning):
-    """How long a task's judge needed for one answer, and what that makes per program."""
+    """The warning: a judge's time for one answer, and per program."""
 
 
 class TimedJudge:
-    """The judge of a task, for the instances of one suite. The first answer that takes it long is warned of."""
+    """The judge of a task, for the instances of one suite; warns of its first slow answer."""
 
     def __init__(self, task: Task, suite: Suite) -> None:
         self._judge, self._instances = task.judge, len(suite.instances)

@@ -1,21 +1,21 @@
-"""Strict re-evaluation: does a program answer the same, however it is asked?
+"""Strict re-evaluation: are a program's answers the same in every way of asking?
 
-First it is asked again just as it was. Then everything that must not matter is changed at once: fresh processes for
-groups of instances, the instances in another order, another hash seed for strings, other names (the task's hook
-`renamed`); `random` is seeded per instance as ever. Nothing that a program sees says that it is examined: names have
-the shape that they always have, and a process is asked one instance or several, as chance has it. How all is dealt out
-is a function of the run's seed and of the program, so that the same run finds the same.
+First it is asked again in the same way. Then everything that must not matter changes at once: fresh processes for
+groups of instances, another order of the instances, another hash seed for strings, other names (the task's hook
+`renamed`); `random` is seeded per instance as always. A program cannot see that it is examined: names keep their shape,
+and a process gets one instance or several, at random. All of this is a function of the run's seed and the program, so
+that the same run gives the same result.
 
-A program passes when outcome and exact cost agree on every instance. One that does not is asked once more with one
-change at a time, to say what it depends on; what is found is asked for a second time, so that a program which never
-answers twice alike is called that and nothing worse.
+A program passes when outcome and exact cost agree on every instance. Otherwise it is asked with one change at a time,
+to find what it depends on. Each finding is tried a second time, so that a program with random answers is called
+nondeterministic and nothing worse.
 
 A program that passes is also scored in other orders (the task's hook `permuted`), drawn by the run's seed: the range of
-these scores stands in the report, and says how much of a score is luck of the order.
+these scores shows how much of a score is luck.
 
-Two evaluations that differ only in a limit of time or memory prove nothing: `inconclusive`. What a clock shows is seen
-when it makes an answer differ between two evaluations a moment apart; a program that imports a clock is asked again
-only after the second has changed.
+Two evaluations that differ only in a limit of time or memory prove nothing: `inconclusive`. A clock is detected where
+answers differ between two evaluations a moment apart; a program that imports a clock is asked again only in another
+second.
 """
 
 import hashlib
@@ -45,17 +45,17 @@ from evaluator.task import Suite, Task
 
 OTHER_HASH_SEED: Final = 20_11
 MOST_GROUPS: Final = 12
-"""In so many fresh processes at most the instances of a suite are asked: it bounds what strict re-evaluation costs."""
+"""The most fresh processes for the instances of a suite, which bounds the cost of strict re-evaluation."""
 ORDERS: Final = 5
-"""How many other orders confirm a score, and how many new ones follow at a run's end."""
+"""The number of other orders that confirm a score, and of new ones at a run's end."""
 _MOST_DRAWN: Final = 100
-"""How many orders are drawn at most in search of different ones: tiny instances have few."""
+"""The most orders that are drawn to find different ones: tiny instances have few."""
 SHOWN: Final = 5
-"""The most disagreements that a report holds."""
+"""The most disagreements in a report."""
 _CLOCK: Final = re.compile(r"(?:^|#)(?>[^#\n]*?\b(?:import|from)\s)[^#\n]*\b(?:time|datetime)\b", re.MULTILINE)
 _NEXT_SECOND_S: Final = 1.05
-# Appended to a program, it takes one place of every size that small objects can have, so that what the program makes
-# lies at other addresses; what it computes from them (the order of a set of objects, say) then changes too.
+# Appended to a program, it takes one place of every size of small objects, so that the program's objects get other
+# addresses; what depends on addresses (the order of a set of objects, say) then changes too.
 _BALLAST: Final = "\n\n_ballast = [bytes(size) for size in range(0, 480, 16)]\n"
 
 _HOW: Final = {
@@ -85,15 +85,15 @@ _Ask = Callable[[str], Sequence[InstanceResult]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Deal:
-    """How one program is examined: the instances with other names, and the groups (places in the suite) that a fresh
-    process each is asked, in that order."""
+    """How one program is examined: the instances with other names, and the groups (places in the suite), each for a
+    fresh process, in that order."""
 
     renamed: tuple[Question, ...]
     groups: tuple[tuple[int, ...], ...]
 
 
 def dealt_out(count: int, rng: random.Random) -> tuple[tuple[int, ...], ...]:
-    """The places 0 .. count - 1 in another order, in groups of random size: at most MOST_GROUPS, and more than one."""
+    """The places 0 to count - 1 in another order, in 2 to MOST_GROUPS groups of random size."""
     order = rng.sample(range(count), count)
     groups = min(MOST_GROUPS, count // 2 + 1)
     ends = [*sorted(rng.sample(range(1, count), groups - 1)), count]
@@ -101,8 +101,8 @@ def dealt_out(count: int, rng: random.Random) -> tuple[tuple[int, ...], ...]:
 
 
 class Examination:
-    """Asks programs of one suite in every way that must not matter. `pool` has the ordinary hash seed; `seed` is the
-    run's, which no program sees."""
+    """Strict re-evaluation of programs on one suite. `pool` has the ordinary hash seed; `seed` is the run's, which no
+    program sees."""
 
     def __init__(
         self, *, task: Task, suite: Suite, runner: Runner, pool: WorkerPool, other_pool: WorkerPool, seed: int
@@ -118,15 +118,12 @@ class Examination:
         self._skipped = tuple(name for name, hook in skipped if hook is None)
 
     def wait(self, source: str) -> None:
-        """Before `report`, until a clock that the program reads shows another second: nobody is held up meanwhile."""
+        """Wait, before `report`, until a clock that the program imports shows another second; other programs run on."""
         if _CLOCK.search(source):
             self._pool.cancellation.sleep(_NEXT_SECOND_S)
 
     def report(self, source: str, evaluation: Evaluation, kept: KeptAnswers | None = None) -> StrictReport:
-        """What becomes of `evaluation`, which is of `source`, when the program is asked otherwise.
-
-        `kept` gets the program's answers, when it is asked again just as it was.
-        """
+        """The report on `evaluation`, which is of `source`; `kept` gets the answers of the second, unchanged run."""
         before = evaluation.results
         again = self._compare("again", before, self._asked(source, self._ordinary, self._pool, kept))
         if again:
@@ -143,38 +140,27 @@ class Examination:
     def _classified(
         self, source: str, deal: _Deal, before: Sequence[InstanceResult], at_once: Sequence[Disagreement]
     ) -> StrictReport:
-        """Which single change makes a program answer otherwise."""
+        """The report on a program with other answers: which single change causes them."""
         again = self._compare("again", before, self._asked(source, self._ordinary, self._pool))
         if again and not only_limits(again):
             return self._found(Classification.NONDETERMINISTIC, again)
-        changes: list[tuple[Classification, str, _Ask, str]] = [
-            (
-                Classification.STATE,
-                "fresh",
-                lambda text: self._apart(text, deal, before, self._ordinary, self._pool),
-                source + _BALLAST,
-            ),
-            # Before names: the order of a set of names changes with the names, too.
-            (
-                Classification.HASH_ORDER,
-                "hash",
-                lambda text: self._asked(text, self._ordinary, self._other_pool),
-                source,
-            ),
-            (Classification.NAMES, "names", lambda text: self._asked(text, deal.renamed, self._pool), source),
+        changes: list[tuple[Classification, str, _Ask]] = [
+            (Classification.STATE, "fresh", lambda text: self._apart(text, deal, before, self._ordinary, self._pool)),
+            # Before names: other names also change the order of a set of names.
+            (Classification.HASH_ORDER, "hash", lambda text: self._asked(text, self._ordinary, self._other_pool)),
+            (Classification.NAMES, "names", lambda text: self._asked(text, deal.renamed, self._pool)),
         ]
-        for classification, how, ask, source_again in changes:
+        for classification, how, ask in changes:
             first = ask(source)
-            found = self._compare(how, before, first)
-            if not found or only_limits(found):
-                continue
-            if self._compare(how, first, ask(source_again)):
-                return self._found(Classification.NONDETERMINISTIC, found)
-            return self._found(classification, found)
+            differences = self._compare(how, before, first)
+            if differences and not only_limits(differences):
+                ballast = _BALLAST if classification is Classification.STATE else ""
+                random_answers = self._compare(how, first, ask(source + ballast))
+                return self._found(Classification.NONDETERMINISTIC if random_answers else classification, differences)
         return self._found(Classification.NONDETERMINISTIC, at_once)
 
     def _deal(self, source: str) -> _Deal:
-        """Drawn from what no program can know of itself beforehand: the run's seed, with a digest of the program."""
+        """Drawn from the run's seed and a digest of the program, which no program can predict."""
         digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
         rng = random.Random(f"{self._seed}:{self._suite.digest}:{digest}:strict")
         groups = dealt_out(len(self._ordinary), rng)
@@ -199,30 +185,27 @@ class Examination:
         questions: Sequence[Question],
         pool: WorkerPool,
     ) -> Sequence[InstanceResult]:
-        """A fresh process for each group, until the program does not survive what it survived `before`: that is found
-        then, and to wait for a limit once for each instance would hold up everybody. What was not run before is not."""
+        """A fresh process for each group, until the program dies where it did not die `before`: that decides, and
+        waiting for a limit on every instance would take too long. What was not run before is left out."""
         results = {each.instance: replace(each, outcome=Outcome.NOT_RUN, cost=None) for each in before}
         known = {each.instance: each for each in before if each.outcome is not Outcome.NOT_RUN}
         for group in deal.groups:
             asked = [questions[place] for place in group if questions[place].instance.index in known]
-            while asked:  # what stands behind an instance that it did not survive is asked in a process of its own
+            while asked:  # after an instance on which the program dies, the rest gets another process
                 run = self._runner.run(source, asked, pool)
-                found = [result for result in run.results if result.outcome is not Outcome.NOT_RUN]
-                if not found:  # it did not load this time
-                    found = [
-                        InstanceResult(instance=result.instance, outcome=run.outcome, cost=None, detail=run.detail)
-                        for result in run.results
-                    ]
-                results |= {result.instance: result for result in found}
-                asked, last = asked[len(found) :], found[-1]
+                ran = [result for result in run.results if result.outcome is not Outcome.NOT_RUN]
+                if not ran:  # it did not load this time
+                    ran = [replace(result, outcome=run.outcome, detail=run.detail) for result in run.results]
+                results |= {result.instance: result for result in ran}
+                asked, last = asked[len(ran) :], ran[-1]
                 died = last.outcome is not Outcome.OK and (asked or last.outcome in OF_THE_MOMENT)
                 if died and self._side(last) != self._side(known[last.instance]):
                     return [results[each.instance.index] for each in questions]
         return [results[each.instance.index] for each in questions]
 
     def in_orders(self, source: str, *, new: bool = False) -> OrderRange | None:
-        """What the program scores in ORDERS other orders, the same for every program of a run; `new`: in those that
-        follow them. None where there is no other order, or the clock is the score."""
+        """The score range in ORDERS other orders, the same for every program of a run; `new`: in the ORDERS after
+        those. None where there is no other order, or the clock is the score."""
         first = ORDERS if new else 0
         orders = () if self._task.uses_clock else islice(self._orders(), first, first + ORDERS)
         return OrderRange.of([self._score_in(source, questions) for questions in orders])
@@ -251,40 +234,40 @@ class Examination:
     def _compare(
         self, how: str, before: Sequence[InstanceResult], after: Sequence[InstanceResult]
     ) -> list[Disagreement]:
-        """Where two results disagree. What was not run after the program had died is not compared."""
+        """The instances on which two results disagree, without those that were not run after the program had died."""
         return [
-            Disagreement(instance=one.instance, how=_HOW[how], ordinary=self._side(one), found=self._side(other))
-            for one, other in zip(before, after, strict=True)
-            if self._side(one) != self._side(other) and Outcome.NOT_RUN not in (one.outcome, other.outcome)
+            Disagreement(instance=a.instance, how=_HOW[how], ordinary=self._side(a), found=self._side(b))
+            for a, b in zip(before, after, strict=True)
+            if self._side(a) != self._side(b) and Outcome.NOT_RUN not in (a.outcome, b.outcome)
         ]
 
     def _side(self, result: InstanceResult) -> tuple[Outcome, Fraction | None]:
-        """What is compared of a result: where the clock is the score, whether it is right, and no cost."""
+        """The part of a result that is compared: no cost where the clock is the score."""
         return (result.outcome, None) if self._task.uses_clock else result.exact_result
 
-    def _found(self, classification: Classification, found: Sequence[Disagreement]) -> StrictReport:
-        if only_limits(found):
+    def _found(self, classification: Classification, differences: Sequence[Disagreement]) -> StrictReport:
+        if only_limits(differences):
             classification = Classification.INCONCLUSIVE
-        first, total = found[0], len(self._suite.instances)
+        first, total = differences[0], len(self._suite.instances)
         return StrictReport(
             agrees=False,
             classification=classification,
             detail=(
-                f"{first.how}, it answers otherwise on {len(found)} of {total} instances "
+                f"{first.how}, it answers otherwise on {len(differences)} of {total} instances "
                 f"(instance {first.instance}: {in_words(first.ordinary)}, then {in_words(first.found)}): "
                 f"{_WHY[classification]}"
             ),
-            differences=tuple(found[:SHOWN]),
+            differences=tuple(differences[:SHOWN]),
             skipped=self._skipped,
         )
 
 
-def only_limits(found: Sequence[Disagreement]) -> bool:
-    """Whether a limit was met on one side of each."""
-    return all(d.ordinary[0] in OF_THE_MOMENT or d.found[0] in OF_THE_MOMENT for d in found)
+def only_limits(differences: Sequence[Disagreement]) -> bool:
+    """Whether each disagreement has a limit on one side."""
+    return all(d.ordinary[0] in OF_THE_MOMENT or d.found[0] in OF_THE_MOMENT for d in differences)
 
 
 def in_words(side: tuple[Outcome, object]) -> str:
-    """The cost, or why there is none."""
+    """The cost, or the outcome where there is none."""
     outcome, cost = side
     return outcome.value if cost is None else f"cost {cost}"

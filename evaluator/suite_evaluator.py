@@ -1,4 +1,4 @@
-"""What the two evaluators of a suite have in common, whatever they run (`evaluator.evaluator`, `evaluator.script`)."""
+"""What the two evaluators of a suite share (`evaluator.evaluator`, `evaluator.script`)."""
 
 import contextlib
 from abc import ABC, abstractmethod
@@ -7,9 +7,8 @@ from typing import Self
 
 from evaluator.evaluation import Classification, Evaluation, OrderRange, Outcome, StrictReport
 from evaluator.places import source_of
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
-from evaluator.sandbox.turns import OF_THIS_PROCESS
+from evaluator.sandbox.turns import OF_THIS_PROCESS, Cancellation
 from evaluator.suite_scorer import SuiteScorer
 from evaluator.task import Suite, Task
 from evaluator.version import version_of
@@ -32,14 +31,13 @@ class SuiteEvaluator(ABC):
         alone: bool = False,
         seed: int = 0,
     ) -> None:
-        """Get ready to run as many programs at a time as there are `workers`, `confined` as asked for.
+        """Get ready to run up to `workers` programs at a time, `confined` as asked for.
 
-        `control` is a program that is known to run (default: the task's initial program), by which the machine's
-        faults are told from a program's.
-        `alone`: evaluate, too, while no other candidate of this process runs (for suites that confirm a score).
-        `seed` is the run's: how a program is examined depends on it.
-        Raises SandboxError when this machine cannot run candidates so, or a variable that a script needs is not set,
-        and TaskError when the task's own code is wrong.
+        `control` is a program that is known to run (default: the task's initial program): if it fails too, the fault is
+        the machine's. `alone`: `evaluate` too runs while no other candidate of this process runs, for suites that
+        confirm a score. `seed` is the run's, and decides how a program is examined. Raises SandboxError when this
+        machine cannot run candidates so or a variable of the script is not set, TaskError when the task's code is
+        wrong.
         """
         self.version = version_of(task, suite)
         self.suite = suite
@@ -59,10 +57,8 @@ class SuiteEvaluator(ABC):
         self.close()
 
     def cancel(self) -> None:
-        """Let every evaluation under way, and every later one, end with EvaluationCancelled, within a moment.
-
-        Returns at once; any thread may call it, any number of times.
-        """
+        """End every running and later evaluation with EvaluationCancelled, within a moment. Returns at once; any thread
+        may call it, any number of times."""
         self._cancellation.set()
 
     @abstractmethod
@@ -74,14 +70,14 @@ class SuiteEvaluator(ABC):
         """Cancel, and end whatever runs."""
 
     def in_new_orders(self, source: str) -> OrderRange | None:
-        """What the program scores in orders that no confirmation of this seed asks for; None where there are none."""
+        """The score range in orders that no confirmation of this seed uses; None where there are none."""
         return None
 
     def _refuted(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
-        """`evaluation` with a report that does not agree: it is not correct any more, if it was."""
+        """`evaluation`, not correct any more, with a report that does not agree."""
         outcome, detail, quarantine = evaluation.outcome, evaluation.detail, evaluation.quarantine
         if outcome is Outcome.OK:
-            # Where the clock is the score only right and wrong are compared: it was wrong, and that is what it is.
+            # Where the clock is the score only outcomes are compared: the program was wrong in the second one.
             as_found = self._task.uses_clock or report.classification is Classification.INCONCLUSIVE
             outcome = report.differences[0].found[0] if as_found else Outcome.NONDETERMINISTIC
             detail = report.detail
@@ -90,5 +86,5 @@ class SuiteEvaluator(ABC):
         return replace(evaluation, strict=report, outcome=outcome, detail=detail, quarantine=quarantine, beyond=None)
 
     def _entered(self) -> contextlib.AbstractContextManager[None]:
-        """While a program runs: the only one of this process, where that was asked for."""
+        """Entered while a program runs, as the only one of this process if `alone`."""
         return OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext()

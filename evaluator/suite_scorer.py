@@ -1,28 +1,33 @@
-"""What the results of a program over a suite add up to: its score, beside the bounds and the best values known."""
+"""Scores results over a suite: a program's, given ones, or an exact solver's; with bounds and best known values."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
+from evaluator.errors import EvaluatorError, SandboxError, TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome, Summary, Verdict, exceeds
 from evaluator.objective import COMBINED, BestKnown, Direction, ListedValue
 from evaluator.task import Instance, Suite, Task
 
 _SLACK: Final = Fraction(1, 10**9)
-"""So far beyond its bound, or a listed value, relative to it, a value may lie without meaning it: floats round."""
+"""The relative distance beyond a bound or a listed value that rounding explains."""
+
+IN_THE_HARNESS = "harness"
+"""In place of a sandbox level: nothing untrusted was run."""
 
 
 class SuiteScorer:
-    """Scores the results of programs over one suite. Immutable. `ceiling` is the score of a program that attains every
-    instance's bound; None when one has no bound, or speed is the score."""
+    """Scores the results of programs over one suite. Immutable. `ceiling` is the score with every instance at its
+    bound; None when one has no bound, or speed is the score."""
 
     def __init__(self, task: Task, suite: Suite) -> None:
         """Raises TaskError when the task's own code is wrong."""
         self._task = task
         self._suite = suite
         self._objective = task.objective
-        # There is none where the clock is the score: what the judge returns decides nothing, and no speed is the last.
+        # Where the clock is the score there are no bounds: the judge's numbers decide nothing, and speed has no limit.
         bounds = [None if task.uses_clock else instance.bound for instance in suite.instances]
         self._thresholds = [_impossible_beyond(bound, self._objective.per_instance) for bound in bounds]
         at_bounds = _at(bounds, task, suite)
@@ -40,8 +45,8 @@ class SuiteScorer:
         detail: str = "",
         summary: Summary | None = None,
     ) -> Evaluation:
-        """The evaluation that they add up to, without what a clock measured; `summary` is what the judge makes of them,
-        unless it is given. An outcome that is ok becomes that of the first result that is not. Raises TaskError."""
+        """The evaluation of these results, without measured times; `summary` is by the judge unless it is given. An
+        outcome that is ok becomes that of the first failed result. Raises TaskError."""
         first = next((result for result in results if result.outcome is not Outcome.OK), None)
         if outcome is Outcome.OK and first is not None:
             outcome, detail = first.outcome, f"instance {first.instance} of {len(results)}: {first.detail}"
@@ -73,7 +78,7 @@ class SuiteScorer:
         )
 
     def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
-        """The first value that is beyond its bound, in words; None when there is none."""
+        """The first value beyond its bound, in words; None without one."""
         direction = self._objective.per_instance
         maximise = direction is Direction.MAXIMISE
         for result, instance in zip(results, self._suite.instances, strict=True):
@@ -91,7 +96,7 @@ class SuiteScorer:
     # -- values that somebody reached -----------------------------------------------------------------------------
 
     def _best_known(self) -> BestKnown | None:
-        """The best value listed for the whole suite, or what the best values listed of every instance come to."""
+        """The best value listed for the whole suite, or else the metric of the best values listed for each instance."""
         objective = self._objective
         whole = [listed for listed in self._suite.best_known if listed.instance is None]
         if whole:
@@ -107,7 +112,7 @@ class SuiteScorer:
         return BestKnown(value=value, score=reached.score, where_from="; ".join(sources))
 
     def _known_to(self, summary: Summary) -> BestKnown | None:
-        """The best known value as a score, where the score of a correct program is plainly its metric."""
+        """The best known value with its score, where the score of a correct program is its metric or the negative."""
         best, objective = self._listed, self._objective
         if best is None or best.score is not None:
             return best
@@ -118,45 +123,71 @@ class SuiteScorer:
         return replace(best, score=sign * best.value) if plain else best
 
     def _best_of(self, instance: Instance) -> ListedValue | None:
-        listed = [one for one in self._suite.best_known if one.instance == instance.index]
-        return max(listed, key=lambda one: self._objective.per_instance.sign * one.value, default=None)
+        values = [listed for listed in self._suite.best_known if listed.instance == instance.index]
+        return max(values, key=lambda listed: self._objective.per_instance.sign * listed.value, default=None)
 
     def _beyond(self, summary: Summary, results: Sequence[InstanceResult]) -> str | None:
-        """In words, where a correct program is better than every value that is listed; None where it is not."""
-        found = []
+        """In words, where a correct program is better than every listed value; None where it is not."""
+        beaten = []
         best, metric = self._listed, self._objective.metric
         whole = any(listed.instance is None for listed in self._suite.best_known)
         value = summary.score if metric == COMBINED else summary.metrics[metric]
-        if (
-            best is not None
-            and whole
-            and self._clearly(Fraction(value), Fraction(best.value), self._objective.direction)
-        ):
-            found.append(f"{metric} {value:.12g}, where the best listed is {best.value:.12g} ({best.where_from})")
+        if best is not None and whole and _is_beaten(Fraction(best.value), Fraction(value), self._objective.direction):
+            beaten.append(f"{metric} {value:.12g}, where the best listed is {best.value:.12g} ({best.where_from})")
         for result, instance in zip(results, self._suite.instances, strict=True):
-            one = self._best_of(instance)
-            if one is None or result.cost is None:
+            listed, cost = self._best_of(instance), result.cost
+            if listed is None or cost is None or not _is_beaten(listed.value, cost, self._objective.per_instance):
                 continue
-            if self._clearly(result.cost, one.value, self._objective.per_instance):
-                found.append(
-                    f"instance {instance.index}: {float(result.cost):.12g}, where the best listed is "
-                    f"{float(one.value):.12g} ({one.where_from})"
-                )
-        return f"better than every value listed here: {'; '.join(found)}" if found else None
+            beaten.append(
+                f"instance {instance.index}: {float(cost):.12g}, where the best listed is {float(listed.value):.12g} "
+                f"({listed.where_from})"
+            )
+        return f"better than every value listed here: {'; '.join(beaten)}" if beaten else None
 
-    @staticmethod
-    def _clearly(value: Fraction, than: Fraction, direction: Direction) -> bool:
-        return direction.sign * (value - than) > abs(than) * _SLACK
+
+def _is_beaten(listed: Fraction, value: Fraction, direction: Direction) -> bool:
+    """Whether `value` is better than `listed` by more than rounding."""
+    return direction.sign * (value - listed) > abs(listed) * _SLACK
 
 
 def _at(values: Sequence[Fraction | None], task: Task, suite: Suite) -> Summary | None:
-    """What a program comes to that reaches these values; None when one is missing."""
+    """The summary of a program that reaches these values; None when one is missing."""
     if any(value is None for value in values):
         return None
     return task.judge.summarise([Verdict(outcome=Outcome.OK, cost=value) for value in values], suite.instances)
 
 
 def _impossible_beyond(bound: Fraction | None, direction: Direction) -> Fraction | None:
-    """Values better than this are impossible; None without a bound. A bound of zero allows for rounding at the scale
-    of 1."""
+    """The value beyond which a better one is impossible; None without a bound. At a bound of zero rounding is taken at
+    the scale of 1/1000."""
     return None if bound is None else bound + direction.sign * (abs(bound) or Fraction(1, 1000)) * _SLACK
+
+
+def solve_suite(task: Task, suite: Suite, *, seconds: float) -> Iterator[InstanceResult]:
+    """What the task's exact solver reaches on each instance, one result at a time. It is trusted code in the harness,
+    with as many threads as it likes, so that its time does not compare with a program's CPU. Raises TaskError when the
+    task has no solver, or a wrong one, SandboxError when a package that it needs is not installed."""
+    solver = task.exact("place")
+    for instance in suite.instances:
+        began = time.process_time(), time.perf_counter()
+        try:
+            answer = solver.call("place", f" on instance {instance.index}", instance, seconds=seconds)
+            verdict = task.judge.judge(instance, answer)
+        except (SandboxError, TaskError):
+            raise
+        except EvaluatorError as nothing:
+            verdict = Verdict(outcome=Outcome.INFEASIBLE, detail=str(nothing))
+        yield InstanceResult(
+            instance=instance.index,
+            outcome=verdict.outcome,
+            cost=verdict.cost,
+            detail=verdict.detail,
+            cpu_s=time.process_time() - began[0],
+            wall_s=time.perf_counter() - began[1],
+        )
+
+
+def score_results(task: Task, suite: Suite, results: list[InstanceResult]) -> Evaluation:
+    """The evaluation of the results of a whole suite, which no program gave."""
+    evaluation = SuiteScorer(task, suite).score(results, sandbox=IN_THE_HARNESS, evaluator_version="")
+    return replace(evaluation, runtime_s=sum(result.cpu_s for result in results) / len(results))

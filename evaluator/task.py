@@ -1,8 +1,7 @@
 """A task: a folder with `judge.py` and an initial program; everything else has a default.
 
-docs/tasks.md says what a folder may hold, what each function of its code is given, and what it must return. The folder
-is read by `evaluator.task_files`. Whatever a task's trusted code raises or returns that is not as said there is a
-TaskError that names file, line and function.
+docs/tasks.md has the contract: the files of a folder, and what each function of its code gets and must return. Where a
+task's trusted code breaks it, that is a TaskError with file, line and function. `evaluator.task_files` reads a folder.
 """
 
 import marshal
@@ -29,7 +28,7 @@ class Limits:
     memory_mb: int
     cpu_per_item_s: float | None = None  # where an instance is asked item by item
     answer_kb: int = 64  # the longest answer, as JSON
-    # Of an evaluator script, whose processes are limited together. Not part of the text that a suite's digest is of.
+    # For evaluator scripts, whose processes are limited together. Not in the text that a suite's digest covers.
     wall_s: float | None = field(default=None, repr=False)
     scratch_mb: int = field(default=256, repr=False)
 
@@ -45,13 +44,13 @@ class Limits:
 
     @property
     def wall_total_s(self) -> float:
-        """Wall seconds for the whole candidate: 3 x CPU + 5, unless they are stated."""
+        """Wall seconds for the whole candidate: 3 x CPU + 5, unless the task states them."""
         return 3 * self.cpu_total_s + 5 if self.wall_s is None else self.wall_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """One instance of a suite. `bound` is the best bound known of what the judge returns (no answer can be better),
+    """One instance of a suite. `bound` is the best bound known for the judge's value (no answer can be better),
     `proven` says that it is the optimum, and `best_answer` (as a judge takes it) attains the best value known."""
 
     index: int
@@ -65,7 +64,7 @@ class Instance:
         object.__setattr__(self, "_packed", marshal.dumps(self.data))
 
     def fresh(self) -> Any:
-        """The instance's data, a copy that whoever gets it may change."""
+        """A copy of the instance's data, which the receiver may change."""
         return marshal.loads(self._packed)
 
 
@@ -79,7 +78,7 @@ class BoundCheck:
 
 
 Converse = Callable[["Instance"], Conversation]
-"""`converse` of a judge, as the rest of the house meets it."""
+"""`converse` of a judge."""
 Reword = Callable[[Any, random.Random], Any]
 """`renamed` and `permuted` of a judge."""
 Draw = Callable[[random.Random, str], Any]
@@ -87,8 +86,7 @@ Draw = Callable[[random.Random, str], Any]
 
 
 class Judge(Protocol):
-    """What `judge.py` provides (docs/tasks.md), with what holds where it does not. Raises TaskError for
-    whatever goes wrong in it."""
+    """What `judge.py` provides (docs/tasks.md), with defaults. Raises TaskError for every fault in it."""
 
     converse: Converse | None = None
     renamed: Reword | None = None
@@ -96,7 +94,7 @@ class Judge(Protocol):
     draw_instance: Draw | None = None
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
-        """The verdict on one answer; on the list of all of them where it asks item by item."""
+        """The verdict on one answer, or on the list of all answers where it asks item by item."""
         ...
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
@@ -108,16 +106,14 @@ class Judge(Protocol):
         return ""
 
     def describe(self, instance: Instance) -> str:
-        """What an instance is like, in a few words; empty when the judge does not say."""
+        """An instance in a few words; empty when the judge does not describe it."""
         return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """The instances of a suite, with its limits and the digest of its files.
-
-    `held_out` names its twin: a suite from the same recipe, which no program is ever selected by.
-    """
+    """The instances of a suite, with its limits and the digest of its files. `held_out` names a suite of the same
+    recipe that is never used for selection."""
 
     name: str
     instances: tuple[Instance, ...]
@@ -129,9 +125,9 @@ class Suite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """What runs programs in place of their entry point. `environment` holds names of variables that it gets from the
-    user's shell; `files` are what it, and so a program, may read of the task's folder: files and folders; `digest` is
-    of all these; `judged`: a `judge.py` decides, else the program shares the process that scores it."""
+    """Runs programs in place of their entry point. `environment` names variables that it gets from the user's shell;
+    `files` are the files and folders of the task that it, and so a program, may read; `digest` covers all these;
+    `judged`: a `judge.py` decides, else the program shares the process that scores it."""
 
     path: Path
     program_name: str  # of the file that holds the program
@@ -143,29 +139,29 @@ class Script:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task as its folder describes it. `suites` holds what reads each of them, when it is asked for."""
+    """A task as its folder describes it. `suites` holds a function per suite that reads it."""
 
     name: str
     folder: Path
     entry_point: str  # empty where a script runs programs, and names none
     description: str
-    prompt_text: str  # the task in words, for a model: the description where the task has no text of its own
+    prompt_text: str  # the task in words, for a model: the description where the task has no prompt.md
     objective: Objective
     initial: Path
     ingredients: Path | None
     default_suite: str
-    packages: tuple[str, ...]  # that a program may import, beside the standard library
+    packages: tuple[str, ...]  # that a program may import, with the standard library
     suites: Mapping[str, Callable[[], Suite]]
     judge: Judge
     exact_file: Path | None
     adapter_source: str
     digest: str
-    reference: Path | None = None  # where the clock is the score: the program that others are timed against
+    reference: Path | None = None  # where the clock is the score: the program to time against
     script: Script | None = None  # where a script runs programs, in place of their entry point
 
     @property
     def uses_clock(self) -> bool:
-        """Whether its score is a speed: measured by a clock, a ratio to the reference program."""
+        """Whether the score is a speed, measured as a ratio to the reference program."""
         return self.reference is not None
 
     @property
@@ -175,7 +171,7 @@ class Task:
 
     @property
     def adapter_file(self) -> Path:
-        """Where its adapter lies, if it has one."""
+        """The path of the adapter, if the task has one."""
         return self.folder / "adapter.py"
 
     def suite(self, name: str | None = None) -> Suite:
@@ -189,10 +185,8 @@ class Task:
     def verify(
         self, suite: str | None = None, instances: Sequence[int] | None = None, *, limit_s: float = 300.0
     ) -> Iterator[BoundCheck]:
-        """Proves the bounds of a suite (or of some of its `instances`) again, one result at a time.
-
-        Raises TaskError when the task has no `exact.py`, the suite no bounds, or there is no such instance,
-        SandboxError when what `exact.py` needs is not installed.
+        """Proves the bounds of a suite (or of some of its `instances`) again, one result at a time. Raises TaskError
+        without an `exact.py`, a bound or such an instance, SandboxError when a package of `exact.py` is not installed.
         """
         solver = self.exact("verify")
         chosen = self.suite(suite)
@@ -206,10 +200,10 @@ class Task:
         return (_verified(solver, chosen.instances[index], limit_s) for index in wanted)
 
     def exact(self, function: str) -> TaskModule:
-        """The task's `exact.py`, which must define `function`. Raises TaskError when there is none. What it raises as
-        an EvaluatorError on purpose (no solver installed) is passed on."""
+        """The task's `exact.py`, which must define `function`; an EvaluatorError of it (no solver installed) goes
+        through. Raises TaskError when there is none."""
         if self.exact_file is None:
-            raise TaskError(f"task {self.name!r} has no exact.py: neither proofs nor an exact baseline can be had")
+            raise TaskError(f"task {self.name!r} has no exact.py, so there are neither proofs nor an exact baseline")
         return TaskModule(self.exact_file, (function,), passed=(EvaluatorError,))
 
 
@@ -218,5 +212,5 @@ def _verified(solver: TaskModule, instance: Instance, limit_s: float) -> BoundCh
     if not isinstance(check, BoundCheck) or not isinstance(check.holds, bool | None):
         raise solver.wrong("verify", f"returned {describe_value(check)}, not a BoundCheck")
     if check.instance != instance.index:
-        raise solver.wrong("verify", f"checked instance {check.instance}, and was asked for {instance.index}")
+        raise solver.wrong("verify", f"checked instance {check.instance} instead of {instance.index}")
     return check

@@ -1,7 +1,5 @@
-"""`task.yaml`: what it may say, and what holds where it says nothing. The only place that knows its keys.
-
-The file itself may be missing. Whatever is wrong in it is a TaskError that names file, line, key and value.
-"""
+"""`task.yaml`: its keys and their defaults. The file may be missing. Every mistake is a TaskError with file, line, key
+and value."""
 
 import re
 from dataclasses import replace
@@ -24,11 +22,11 @@ DEFAULT_LIMITS: Final = Limits(cpu_per_instance_s=10, cpu_total_s=60, memory_mb=
 SCRIPT_LIMITS: Final = Limits(
     cpu_per_instance_s=600, cpu_total_s=600, memory_mb=2048, answer_kb=64, wall_s=300, scratch_mb=256
 )
-"""What a script and all that it starts may use together, where nothing is said."""
+"""The default limits of a script and its processes together."""
 INITIAL: Final = ("initial", "initial_program")
-"""What the file of an initial program is called before its suffix."""
+"""Names of an initial program, without suffix."""
 NO_PROGRAM: Final = frozenset({".md", ".txt", ".pyc", ".bak", ".orig", ".log", ".yaml", ".yml"})
-"""Suffixes of files beside a program that are none."""
+"""Suffixes of files that are not programs."""
 _OF_SCRIPTS: Final = ("wall_s", "scratch_mb")
 _NOT_OF_SCRIPTS: Final = ("cpu_per_instance_s", "cpu_per_item_s")
 _TAKEN: Final = ("success_rate", "runtime_s", "published_score")
@@ -42,7 +40,7 @@ def _function(name: str) -> str:
 
 
 def _none_of(names: tuple[str, ...], words: str) -> AfterValidator:
-    """A text that is none of these; `words` say what it must be."""
+    """A text that is not one of `names`; `words` say what it must be."""
 
     def check(name: str) -> str:
         if name in names:
@@ -84,7 +82,7 @@ _Number = Annotated[float, PlainValidator(number)]
 
 
 class ObjectiveEntry(Section):
-    """What `task.yaml` says of the objective."""
+    """The objective in `task.yaml`."""
 
     metric: _Metric | None = None
     direction: Direction | None = Field(default=None, strict=False)
@@ -93,7 +91,8 @@ class ObjectiveEntry(Section):
 
 
 class LimitsEntry(Section):
-    """Beyond its most (11 days, 16 TB) no limit is one, and the kernel's own numbers end; an answer is in memory."""
+    """Limits as `task.yaml` gives them. Beyond 11 days or 16 TB the kernel's own numbers end; an answer is in
+    memory."""
 
     cpu_per_instance_s: _Number | None = Field(default=None, gt=0, le=10**6)
     cpu_total_s: _Number | None = Field(default=None, gt=0, le=10**6)
@@ -105,7 +104,7 @@ class LimitsEntry(Section):
 
 
 class BoundEntry(Section):
-    """What a file of bounds says of one instance. Which of the two bounds may stand there depends on the objective."""
+    """The bound of one instance in a file of bounds. The objective decides which of the two keys it has."""
 
     lower_bound: Exact | None = None
     upper_bound: Exact | None = None
@@ -120,7 +119,7 @@ class Bounds(Section):
 
 
 class SuiteEntry(Section):
-    """What `task.yaml` says of a suite. `instances` is None where they stand in `judge.py`."""
+    """A suite in `task.yaml`. `instances` is None where `judge.py` has them."""
 
     instances: str | None = None
     bounds: str | None = None
@@ -130,7 +129,7 @@ class SuiteEntry(Section):
 
 
 class TaskEntry(Section):
-    """What `task.yaml` says of a task, or its defaults."""
+    """A task in `task.yaml`, with defaults."""
 
     name: _Name
     entry_point: Annotated[str, AfterValidator(_function)] | None = None
@@ -152,12 +151,12 @@ class TaskEntry(Section):
     _path: Path = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """The path of the file is given as context."""
+        """Keep the path of the file, which is given as context."""
         self._path = context
 
     @property
     def path(self) -> Path:
-        """The file, which may not be there."""
+        """The file, which may not exist."""
         return self._path
 
     @property
@@ -166,18 +165,18 @@ class TaskEntry(Section):
         return (self._path.parent / JUDGE).is_file()
 
     def wrong(self, key: str, what: str) -> TaskError:
-        """What is wrong with a key, or with the default of one that does not stand there."""
+        """The error for a key, or for its default."""
         return TaskError(f"{place(self._path, key)}: {key} {what}")
 
     @property
     def first_suite(self) -> str:
-        """The suite to score on where none is named."""
+        """The default suite."""
         if self.default_suite is not None:
             return self.default_suite
         return DEFAULT_SUITE if DEFAULT_SUITE in self.suites else next(iter(self.suites))
 
     def limits_of(self, suite: SuiteEntry) -> Limits:
-        """What a program may use on a suite."""
+        """The limits of a program on a suite."""
         limits = DEFAULT_LIMITS if self.script is None else SCRIPT_LIMITS
         for entry in (self.limits, suite.limits):
             limits = replace(limits, **entry.model_dump(exclude_none=True))
@@ -185,7 +184,7 @@ class TaskEntry(Section):
 
     @property
     def resolved_objective(self) -> Objective:
-        """What the task wants. Where a script scores, its cost is the score; where the clock does, a speed is."""
+        """The objective with defaults: where a script scores, its cost is the score; with a clock, the speed is."""
         entry, self_judged = self.objective, self.script is not None and not self.judged
         metric = entry.metric or (COMBINED if self_judged else "speedup" if self.uses_clock else "score")
         direction = entry.direction or Direction.MAXIMISE
@@ -194,7 +193,7 @@ class TaskEntry(Section):
 
 
 def read_task_yaml(folder: Path) -> TaskEntry:
-    """What the folder's `task.yaml` says. Raises TaskError."""
+    """The folder's `task.yaml`, checked. Raises TaskError."""
     path = folder / FILE
     document: dict[str, Any] = {"name": plain_name(folder.name)}
     if (folder / SCRIPT).is_file():
@@ -216,8 +215,8 @@ def read_task_yaml(folder: Path) -> TaskEntry:
 
 
 def _only_initial(folder: Path) -> str:
-    """The only file that is called like an initial program; `initial.py` where it is one of several. Raises TaskError
-    where none is, or it cannot be told which."""
+    """The only file with the name of an initial program; `initial.py` if it is one of several. Raises TaskError where
+    there is none, or several others."""
     files = sorted(
         path.name
         for path in (folder.iterdir() if folder.is_dir() else ())
@@ -233,7 +232,7 @@ def _only_initial(folder: Path) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A folder's name as the name of a task: what cannot stand in one becomes a dash."""
+    """A folder's name as the name of a task, with dashes for forbidden characters."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:100] or "task"
 
 
@@ -243,9 +242,7 @@ def _check_objective(entry: TaskEntry) -> None:
     if objective.metric == COMBINED and minimises:
         raise entry.wrong("objective.direction", f"is minimise, and {COMBINED} is better the larger it is")
     if entry.uses_clock and objective.metric == COMBINED and entry.script is None:
-        raise entry.wrong(
-            "objective.metric", f"is {COMBINED}, which a judge computes; with uses_clock it names a speed"
-        )
+        raise entry.wrong("objective.metric", f"is {COMBINED}, which a judge computes; with uses_clock name a speed")
     if entry.uses_clock and minimises:
         raise entry.wrong("objective.direction", "is minimise, and a speed (uses_clock) is better the larger it is")
 
@@ -261,7 +258,7 @@ def _check_limits(entry: TaskEntry) -> None:
 
 
 def _check_script(entry: TaskEntry) -> None:
-    """What goes with a script, and what only with one."""
+    """Check the keys that need a script, and those that exclude one."""
     if entry.script is None:
         for key in ("script_files", "program_name", "environment"):
             if key in entry.model_fields_set:
@@ -271,14 +268,14 @@ def _check_script(entry: TaskEntry) -> None:
         raise entry.wrong("uses_clock", "is true, and an evaluator script runs the programs: nothing is timed in turn")
     if entry.judged:
         return
-    # What needs a judge has no place where the script scores programs itself.
+    # These keys need a judge: here the script scores programs itself.
     given: dict[str, object] = {
         "objective.per_instance": entry.objective.per_instance,
         "limits.answer_kb": entry.limits.answer_kb,
     }
     for name, suite in entry.suites.items():
         own: dict[str, object] = {"instances": suite.instances, "bounds": suite.bounds, "held_out": suite.held_out}
-        own |= {f"best_known[{number}].instance": one.instance for number, one in enumerate(suite.best_known)}
+        own |= {f"best_known[{number}].instance": listed.instance for number, listed in enumerate(suite.best_known)}
         own |= {"limits.answer_kb": suite.limits.answer_kb}
         given |= {f"suites.{name}.{key}": value for key, value in own.items()}
     for key, value in given.items():

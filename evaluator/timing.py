@@ -1,14 +1,14 @@
-"""How fast a program is where the clock is the score: as a ratio to a reference program, with its spread.
+"""Measures the speed of a program where the clock is the score: as a ratio to a reference program, with its spread.
 
-Candidate and reference answer the whole suite in turn, each time in a fresh process of the same worker, and who goes
-first alternates. What slows the machine for a moment slows both, and nothing can be remembered from one repetition to
-the next. One repetition gives one ratio for each instance (CPU of the reference / CPU of the program, from reply to
-reply as the supervisor measures it) and their geometric mean; the speed is the median of these means. Loading is no
-part of it (a program knows no instance then), but counts against the limits. Every answer of every repetition is
-judged: a program that is wrong once is wrong.
+Candidate and reference answer the whole suite in turn, each time in a fresh process of the same worker, and the first
+one alternates. What slows the machine for a moment slows both, and no program can keep anything for the next
+repetition. One repetition gives one ratio for each instance (CPU of the reference / CPU of the program, from reply to
+reply as the supervisor measures it) and their geometric mean; the speed is the median of these means. Loading is not
+measured (a program knows no instance then), but counts against the limits. Every answer of every repetition is judged:
+a program that is wrong once is wrong.
 
-The spread is an interval for that median, of order statistics, so that single outliers move neither. It is never
-narrower than `LEAST_SPREAD` either way: where its code lies in memory moves a program's speed by as much.
+The spread is an interval for that median, of order statistics, so that single outliers move neither. It is at least
+`LEAST_SPREAD` wide either way: the place of its code in memory changes a program's speed by as much.
 """
 
 import math
@@ -19,18 +19,18 @@ from typing import Final
 
 from evaluator.errors import TaskError
 from evaluator.evaluation import LEAST_SPREAD, OF_THE_MOMENT, Evaluation, Outcome
-from evaluator.feedback import named
+from evaluator.feedback import name_instance
 from evaluator.running import Execution, Question, Runner
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
 from evaluator.task import Suite, Task
 
 REPETITIONS: Final = (9, 17, 33)
-"""After so many repetitions it is seen whether the spread is small enough; the last number is the most there are."""
+"""The numbers of repetitions after which a small enough spread ends the measurement; the last one always ends it."""
 FEWEST: Final = 7
-"""So many there are however long they take: fewer give no interval."""
+"""The fewest repetitions, however long they take: fewer give no interval."""
 ENOUGH_CPU_S: Final = 60.0
-"""Once candidate and reference have used so many CPU seconds together, no further repetition is begun."""
+"""CPU seconds of candidate and reference together after which no further repetition starts."""
 _TAIL: Final = 0.01  # how often, at most, the median lies beyond one end of the interval
 _LEAST_CPU_S: Final = 1e-6  # no process answers in less; a clock may say so
 _SHOWN: Final = 4
@@ -38,7 +38,7 @@ _SHOWN: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
-    """How many times as fast as the reference a program is: the median, its spread, and the median per instance."""
+    """How many times faster than the reference a program is: the median, its spread, and the median per instance."""
 
     times: float
     low: float
@@ -48,11 +48,11 @@ class Speed:
 
     @property
     def settled(self) -> bool:
-        """Whether more repetitions would not make it narrower."""
+        """Whether the spread is as narrow as it can be."""
         return self.low >= self.times / (1 + LEAST_SPREAD) and self.high <= self.times * (1 + LEAST_SPREAD)
 
-    def told(self) -> str:
-        """It in words, for the program's author."""
+    def describe(self) -> str:
+        """The speed in words, for the program's author."""
         return (
             f"{self.times:.3g} times as fast as the reference program "
             f"(between {self.low:.3g} and {self.high:.3g}, {self.repetitions} repetitions)"
@@ -60,7 +60,7 @@ class Speed:
 
 
 def speed_of(repetitions: Sequence[Sequence[float]]) -> Speed:
-    """The speed that ratios (at least `FEWEST` repetitions, each a ratio per instance, all above 0) come to."""
+    """The speed by the ratios of at least `FEWEST` repetitions, each a ratio per instance, all above 0."""
     means = [statistics.geometric_mean(ratios) for ratios in repetitions]
     times, low, high = interval(means)
     return Speed(
@@ -73,8 +73,8 @@ def speed_of(repetitions: Sequence[Sequence[float]]) -> Speed:
 
 
 def interval(sample: Sequence[float]) -> tuple[float, float, float]:
-    """(median, low, high): the narrowest pair of order statistics beyond either of which the true median lies in at
-    most one case of a hundred. Raises ValueError for less than `FEWEST` values."""
+    """(median, low, high): the narrowest pair of order statistics such that the true median lies beyond either with a
+    probability of at most 1 %. Raises ValueError for less than `FEWEST` values."""
     count = len(sample)
     if count < FEWEST:
         raise ValueError(f"{count} repetitions give no interval; at least {FEWEST} do")
@@ -86,15 +86,15 @@ def interval(sample: Sequence[float]) -> tuple[float, float, float]:
 
 
 def feedback_of(speed: Speed, task: Task, suite: Suite) -> str:
-    """What the author of a correct program is told: the speed, and where the least was gained."""
+    """The feedback on a correct program: its speed, and the instances with the least gain."""
     slowest = sorted(range(len(speed.instances)), key=lambda index: (speed.instances[index], index))[:_SHOWN]
-    gained = "; ".join(f"{named(task, suite, index)}: {speed.instances[index]:.3g} times" for index in slowest)
-    return f"All {len(suite.instances)} instances succeeded. It is {speed.told()}. Least gained on: {gained}."
+    gained = "; ".join(f"{name_instance(task, suite, index)}: {speed.instances[index]:.3g} times" for index in slowest)
+    return f"All {len(suite.instances)} instances succeeded. It is {speed.describe()}. Least gained on: {gained}."
 
 
 def with_speed(evaluation: Evaluation, speed: Speed | None, task: Task, suite: Suite) -> Evaluation:
-    """`evaluation` of a task that uses the clock, with the speed as its score, and under the name of the objective's
-    metric; one that is not correct (None) has the score 0. The judge's metrics stay."""
+    """`evaluation` of a task that uses the clock, with the speed as its score and as the objective's metric; the score
+    is 0 where the program is not correct (None). The judge's metrics stay."""
     times, low, high = (0.0, 0.0, 0.0) if speed is None else (speed.times, speed.low, speed.high)
     metric = task.objective.metric
     return replace(
@@ -108,8 +108,8 @@ def with_speed(evaluation: Evaluation, speed: Speed | None, task: Task, suite: S
 
 
 class Stopwatch:
-    """Times programs of one suite against the reference. Used by several threads at once. While it times one no other
-    candidate of this process runs: two would slow each other."""
+    """Times programs of one suite against the reference; used by several threads at once. No other candidate of this
+    process runs meanwhile: two would slow each other."""
 
     def __init__(self, task: Task, runner: Runner, questions: Sequence[Question], *, reference: str) -> None:
         """`reference` is the source of the reference program."""
@@ -119,10 +119,8 @@ class Stopwatch:
         self._reference = reference
 
     def measure(self, source: str, pool: WorkerPool) -> Speed | Execution:
-        """How fast a program is that answers everything; where it fails in some repetition, that execution instead.
-
-        `pool` has one worker. Raises TaskError when the reference fails.
-        """
+        """The speed of a program; where it fails in a repetition, that execution. `pool` has one worker. Raises
+        TaskError when the reference fails."""
         ratios: list[list[float]] = []
         used_s = 0.0
         with OF_THIS_PROCESS.alone(pool.cancellation):
@@ -140,15 +138,12 @@ class Stopwatch:
     def _repeat(
         self, source: str, pool: WorkerPool, *, reference_first: bool
     ) -> tuple[Execution, list[float], list[float]]:
-        """One repetition: how the program fared, its CPU seconds per instance, and those of the reference."""
+        """One repetition: (run of the program, its CPU seconds per instance, those of the reference)."""
 
         def of_the_reference() -> list[float]:
             execution = self._run(self._reference, pool)
             if execution.outcome is not Outcome.OK:
-                raise TaskError(
-                    f"{self._task.reference}: the reference program, against which others are timed, fails: "
-                    f"{execution.detail}"
-                )
+                raise TaskError(f"{self._task.reference}: the reference program for timing fails: {execution.detail}")
             return _cpu_s(execution)
 
         reference = of_the_reference() if reference_first else []
@@ -159,7 +154,7 @@ class Stopwatch:
 
     def _run(self, source: str, pool: WorkerPool) -> Execution:
         execution = self._runner.run(source, self._questions, pool)
-        if execution.outcome in OF_THE_MOMENT:  # met once among so many runs, it is asked once more
+        if execution.outcome in OF_THE_MOMENT:  # once among many runs it may be chance
             execution = self._runner.run(source, self._questions, pool)
         return execution
 

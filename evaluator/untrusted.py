@@ -3,8 +3,8 @@
 import re
 import unicodedata
 
-# Categories that move the cursor, hide text, reorder it or cannot be encoded: controls, formats (bidi
-# overrides, zero width), surrogates, private use, unassigned, and the line and paragraph separators.
+# Categories that move the cursor, hide or reorder text, or cannot be encoded: controls, formats (bidi overrides, zero
+# width), surrogates, private use, unassigned, line and paragraph separators.
 _HOSTILE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -22,23 +22,21 @@ def _hostile(character: str, keep: str) -> bool:
 
 
 def _note(text: str, limit: int) -> str:
-    """What is said of the characters beyond `limit`; "" where that is no shorter than they are, and nothing is cut."""
+    """The note on characters beyond `limit`; empty, and nothing is cut, where it would be no shorter than they are."""
     note = f" [... {len(text) - limit} characters cut]"
     return note if len(text) - limit > len(note) else ""
 
 
 def cut(text: str, limit: int) -> str:
-    """`text` in at most `limit` characters plus a note that says how many were left out."""
+    """`text` in at most `limit` characters, with a note on how many were cut."""
     note = _note(text, limit)
     return f"{text[:limit]}{note}" if note else text
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Untrusted `text` as a single printable line: no escape sequence, no newline, at most `limit` characters.
-
-    A backslash is doubled only in texts that needed escaping, so that ordinary text reads as it was written
-    and an escaped one cannot be mistaken for what it imitates.
-    """
+    """Untrusted `text` as a single printable line: no escape sequence, no newline, at most `limit` characters. A
+    backslash is doubled only in texts that need escaping: ordinary text stays readable, and escaped text cannot imitate
+    another."""
     note = _note(text, limit)
     short = text[:limit] if note else text
     if not (short.isascii() and short.isprintable()) and any(_hostile(character, "") for character in short):
@@ -46,16 +44,16 @@ def one_line(text: str, limit: int = 200) -> str:
     return short + note
 
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # what is hostile in ASCII, but for line breaks and tabs
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # the hostile characters of ASCII, without line breaks and tabs
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _WEB = re.compile(r"(?i)\b(www\.)(?=\S)")
 
 
 def inert_markdown(text: str) -> str:
-    """Untrusted Markdown without what a viewer loads, runs or follows: HTML, images, links, definitions of them.
+    """Untrusted Markdown without anything that a viewer loads, runs or follows: HTML, images, links, their definitions.
 
-    A blank takes each of them its meaning (`< img`, `] (`, `: //`), and leaves the text readable, code in backticks
-    too. It is not told from prose: where a span of code ends is a matter on which viewers differ. Idempotent.
+    A blank makes each of them harmless (`< img`, `] (`, `: //`) and leaves the text readable. Code in backticks gets
+    the blanks too: viewers differ on where a span of code ends. Idempotent.
     """
     text = _TAG.sub("< ", text)
     for mark in ("](", "]:", "]["):
@@ -64,7 +62,7 @@ def inert_markdown(text: str) -> str:
 
 
 def block(text: str, limit: int = 64 * 1024) -> str:
-    """Untrusted `text` with its line breaks and tabs kept and every other control character escaped."""
+    """Untrusted `text` with line breaks and tabs kept, and every other control character escaped."""
     note = _note(text, limit)
     shown = (text[:limit] if note else text).replace("\r\n", "\n")
     hostile = _CONTROL.search(shown) if shown.isascii() else any(_hostile(character, "\n\t") for character in shown)

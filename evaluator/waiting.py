@@ -1,8 +1,7 @@
-"""Work in threads that Ctrl-C ends at once, whenever it comes.
+"""Work in threads that Ctrl-C ends at once, at any moment.
 
-An exception that a signal raises just anywhere may leave a lock of `concurrent.futures` taken for good, and a wait
-without end may sleep on through a signal that came just before it. So Ctrl-C only leaves a mark here, which is looked
-at between the slices of every wait.
+An exception raised by a signal could leave a lock of `concurrent.futures` taken for good, and an endless wait could
+miss a signal that came just before it. So Ctrl-C only sets a mark here, which every wait checks in slices.
 """
 
 import math
@@ -23,14 +22,14 @@ _SLICE_S = 0.1
 
 
 class Threads(ThreadPoolExecutor):
-    """Threads to work in, and the waits for them. Waiting raises KeyboardInterrupt after Ctrl-C."""
+    """A pool of threads, and the waits for its futures. Waiting raises KeyboardInterrupt after Ctrl-C."""
 
     def __init__(self, count: int, interrupted: threading.Event) -> None:
         super().__init__(count)
         self._interrupted = interrupted
 
     def settled(self, futures: Collection[Future[Result]], *, within_s: float = math.inf) -> Iterator[Future[Result]]:
-        """The futures, each as soon as it is done; those that are not done in that time are left out."""
+        """The futures, each as soon as it is done, for at most `within_s` seconds."""
         pending, until = set(futures), time.monotonic() + within_s
         while pending and time.monotonic() < until:
             done, pending = wait(pending, timeout=_SLICE_S, return_when=FIRST_COMPLETED)
@@ -43,7 +42,7 @@ class Threads(ThreadPoolExecutor):
             raise KeyboardInterrupt
 
     def result(self, future: Future[Result]) -> Result:
-        """What a future comes to; raises what it raised."""
+        """The result of a future; raises what it raised."""
         for _ in self.settled([future]):
             pass
         return future.result()
@@ -51,8 +50,7 @@ class Threads(ThreadPoolExecutor):
 
 @contextmanager
 def threads(count: int, *, cancel: Callable[[], object]) -> Iterator[Threads]:
-    """Threads to work in. When the block ends by an exception, what waits is dropped and `cancel` is called, which has
-    to end what is under way."""
+    """A pool of threads. If the block raises, waiting work is dropped, and `cancel` must end the work under way."""
     interrupted = threading.Event()
     with _marked(interrupted), Threads(count, interrupted) as pool:
         try:
@@ -65,8 +63,8 @@ def threads(count: int, *, cancel: Callable[[], object]) -> Iterator[Threads]:
 
 @contextmanager
 def _marked(interrupted: threading.Event) -> Iterator[None]:
-    """Ctrl-C leaves a mark; a second one raises as ever, or ends the process where the first could not be heard. Who
-    hears it otherwise, or in another thread, goes on so."""
+    """Ctrl-C sets the mark. A second one raises as usual, or ends the process where the first could not be handled. In
+    another thread, or with another handler of Ctrl-C, nothing changes."""
 
     def mark(number: int, frame: FrameType | None) -> None:
         handle_once(signal.SIGINT, mark)

@@ -17,16 +17,15 @@ _LONG_NUMBER: Final = re.compile(rf"[-+.]?[0-9][0-9a-fA-FoxX_:.]{{{MAX_DIGITS}}}
 
 
 def read_mapping(path: Path, *, error: type[Exception] = TaskError, foreign: bool = False) -> dict[str, Any]:
-    """The mapping in a YAML file. Raises `error` naming the file (and the line) when there is none. In a `foreign`
-    file, which another program wrote, tags of that program (`!!python/object`) stand before data: they are looked past.
-    """
+    """The mapping in a YAML file. Raises `error` with the file and the line when there is none. Tags of a `foreign`
+    file, written by another program (`!!python/object`), are ignored."""
     try:
         if path.exists() and not path.is_file():  # a device or a pipe might never end
             raise error(f"{path}: is not a file, so it cannot be read")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise error(f"{path}: is larger than {MAX_BYTES // 2**20} MB, and so no file that is meant here")
+            raise error(f"{path}: is larger than {MAX_BYTES // 2**20} MB, so it cannot be the file that is meant")
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as cause:
         raise error(f"{path}: cannot be read ({cause.strerror})") from None
@@ -38,13 +37,13 @@ def read_mapping(path: Path, *, error: type[Exception] = TaskError, foreign: boo
 def parse_mapping(
     text: str, origin: str, *, error: type[Exception] = TaskError, foreign: bool = False
 ) -> dict[str, Any]:
-    """The mapping that YAML text holds. Raises `error` naming `origin` (and the line) when there is none."""
+    """The mapping in a YAML text. Raises `error` with `origin` and the line when there is none."""
     import yaml
 
     try:
         _refuse_bombs(text)
         document = yaml.load(text, Loader=_loader(foreign))
-    except (ValueError, OverflowError, RecursionError) as cause:  # a date or a number that is none
+    except (ValueError, OverflowError, RecursionError) as cause:  # an impossible date or number
         raise error(f"{origin}: is not valid YAML ({one_line(str(cause))})") from None
     except yaml.YAMLError as cause:
         mark = getattr(cause, "problem_mark", None)
@@ -55,13 +54,13 @@ def parse_mapping(
     if not isinstance(document, dict):
         raise error(f"{origin}: must be a mapping of keys to values, not {type(document).__name__}")
     if (key := next((key for key in document if not isinstance(key, str)), None)) is not None or None in document:
-        raise error(f"{origin}: every key must be a text; {one_line(repr(key), 60)} is none")
+        raise error(f"{origin}: every key must be a text; {one_line(repr(key), 60)} is not")
     return document
 
 
 def line_of(path: Path, key: str) -> int | None:
-    """The line on which a key of the mapping in a YAML file stands (`suites.five.limits`, `best_known[2].value`): of
-    the innermost part that is there. None when there is none."""
+    """The line of a key in a YAML file (`suites.five.limits`, `best_known[2].value`), or of its innermost part that is
+    there; None where no part is."""
     import yaml
 
     try:
@@ -79,19 +78,19 @@ def line_of(path: Path, key: str) -> int | None:
             line = node.start_mark.line + 1
             continue
         pairs = node.value if isinstance(node, yaml.MappingNode) else []
-        found = next(((name, value) for name, value in pairs if name.value == part), None)
-        if found is None:
+        pair = next((pair for pair in pairs if pair[0].value == part), None)
+        if pair is None:
             break
-        line, node = found[0].start_mark.line + 1, found[1]
+        line, node = pair[0].start_mark.line + 1, pair[1]
     return line
 
 
 def _refuse_bombs(text: str) -> None:
-    """Raise YAMLError for what is small as text and not when it is read: anchors within anchors, endless nesting, a
-    number of thousands of digits. Looked at event by event, before anything is built."""
+    """Raise YAMLError for a small text that grows when it is read: anchors within anchors, deep nesting, a number of
+    thousands of digits. Reads event by event, before anything is built."""
     import yaml
 
-    depth, aliases, anchored = 0, 0, 0  # `anchored`: the depth of the anchor that is open, 0 for none
+    depth, aliases, anchored = 0, 0, 0  # `anchored`: the depth of the open anchor, 0 for none
 
     def refused(why: str) -> Exception:
         mark: Any = event.start_mark
@@ -117,8 +116,7 @@ def _refuse_bombs(text: str) -> None:
 
 
 def _loader(foreign: bool) -> Any:
-    """The safe loader, which here refuses a key that stands twice instead of taking the last; of a `foreign` tag it
-    takes the data behind it, and builds nothing."""
+    """A safe loader that refuses duplicate keys; of a `foreign` tag it takes the data, and builds nothing."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -126,8 +124,8 @@ def _loader(foreign: bool) -> Any:
             seen: set[str] = set()
             for key, _ in node.value:
                 if isinstance(key.value, str) and key.value in seen:
-                    said = f"key {key.value!r} stands twice"
-                    raise yaml.constructor.ConstructorError(None, None, said, key.start_mark)
+                    problem = f"key {key.value!r} stands twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
                 if isinstance(key.value, str):
                     seen.add(key.value)
             return super().construct_mapping(node, deep)
@@ -143,13 +141,13 @@ def _loader(foreign: bool) -> Any:
 
 
 def nearest(key: str, known: Collection[str]) -> str:
-    """` (did you mean 'x'?)`, or the list of the known keys when none is near."""
+    """A hint for an unknown key: ` (did you mean 'x'?)`, or the list of the known keys."""
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     return f" (did you mean {close[0]!r}?)" if close else f" (known: {', '.join(sorted(known))})"
 
 
 def parse_value(text: str) -> Any:
-    """One value written as YAML (`3`, `null`, `[a, b]`), as on a command line. Raises ValueError."""
+    """One value as YAML text, from a command line (`3`, `null`, `[a, b]`). Raises ValueError."""
     import yaml
 
     try:

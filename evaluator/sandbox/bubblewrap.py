@@ -1,11 +1,11 @@
 """The command lines that start a worker, and a process tree, inside bubblewrap.
 
-A worker gets a read-only root with the interpreter and little else. No network, no processes of the host, no /proc, no
-/dev but null, no home, no site-packages but numpy when it is asked for. Interpreters live anywhere (pyenv, uv and conda
-put them into the home folder), so what they need is named piece by piece. bubblewrap's `--die-with-parent` is not used:
-it means the *thread* that started it, and workers outlive threads; a worker ends when its socket closes.
+A worker gets a read-only root with the interpreter and the task's packages: no network, no processes of the host, no
+/proc, no /dev but null, no home. Interpreters may be anywhere (pyenv, uv and conda put them into the home folder), so
+their files are named one by one. `--die-with-parent` is not used: it means the *thread* that started bubblewrap, and
+workers outlive threads; a worker ends when its socket closes.
 
-A tree sees the system's programs and libraries, and /tmp is its own: a tmpfs of limited size.
+A tree sees the system's programs and libraries, and has its own /tmp: a tmpfs of limited size.
 """
 
 import os
@@ -21,17 +21,17 @@ _PACKAGES: Final = ("site-packages", "dist-packages")
 
 
 def find() -> str | None:
-    """The path of bubblewrap's program; None when it is not installed."""
+    """The path of bubblewrap; None when it is not installed."""
     return shutil.which("bwrap")
 
 
 def command(program: str, interpreter: str, packages: Iterable[Path]) -> list[str]:
-    """What to put before the interpreter's own command line. `packages` are folders that candidates may import."""
+    """The command to put before the interpreter's own. `packages` are folders that candidates may import."""
     standard = os.path.dirname(os.__file__)  # noqa: PTH120
     extensions = sysconfig.get_config_var("DESTSHARED") or standard
     package = Path(__file__).resolve().parent
     masked = _package_folders(standard, package.parent.parent)
-    # Each candidate becomes nobody, and is killed by its worker, which root alone may do without a user namespace.
+    # Each candidate becomes nobody, and its worker kills it: without a user namespace only root may do that.
     capabilities = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL") if os.getuid() == 0 else ()
     arguments = [program, *_namespaces(capabilities)]
     for path in _LIBRARIES:
@@ -56,13 +56,13 @@ SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
 """Programs and libraries, which every tree may read."""
 _TASKS: Final = Path(__file__).resolve().parent.parent / "tasks"
 DEVICES: Final = ("/dev/null", "/dev/urandom", "/dev/random")
-"""What a tree has of them. Not /dev/zero: mapped and shared it is memory that belongs to no process."""
+"""The devices of a tree. Not /dev/zero: a shared mapping of it is memory that belongs to no process."""
 
 
 def tree_command(program: str, readable: Iterable[str], *, scratch_mb: int) -> list[str]:
-    """What to put before the command line of `tree_init`, which is process 1 and may take one mount away: /proc.
-    `readable` are paths that exist, the interpreter and this package among them, parents first. Of the tasks that are
-    installed with this package, twins and all, only what is named itself can be seen."""
+    """The command to put before `tree_init`, which is process 1 and may remove one mount, /proc. `readable` are
+    existing paths, parents first, with the interpreter and this package. The tasks of this package are hidden, held-out
+    suites included, unless `readable` names them."""
     arguments = [program, *_namespaces(("CAP_SYS_ADMIN",)), "--as-pid-1", "--proc", "/proc"]
     arguments += ["--size", str(scratch_mb << 20), "--tmpfs", "/tmp", "--symlink", f"..{SHARED_MEMORY}", "/dev/shm"]
     hidden: list[str] = []
@@ -77,7 +77,7 @@ def tree_command(program: str, readable: Iterable[str], *, scratch_mb: int) -> l
 
 
 def _namespaces(capabilities: Iterable[str]) -> list[str]:
-    """Nothing of the host's processes, network and names; of the capabilities only those named."""
+    """Namespaces without the host's processes, network and names, and only the capabilities named."""
     arguments = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     arguments += ["--cap-drop", "ALL"]
     for capability in capabilities:
@@ -86,17 +86,16 @@ def _namespaces(capabilities: Iterable[str]) -> list[str]:
 
 
 def _package_folders(standard: str, own: Path) -> list[str]:
-    """Where packages are installed inside of what candidates see: the interpreter's, Debian's (/usr/lib/python3), what
-    pip put into /usr/local, and whichever holds this package. None of them is inside another."""
+    """Folders with installed packages that candidates would see: the interpreter's, Debian's (/usr/lib/python3), pip's
+    in /usr/local, and the one with this package. None of them is inside another."""
     folders = {Path(standard, name) for name in _PACKAGES}
     for library in _LIBRARIES:
         for name in _PACKAGES:
             folders.update(Path(library).glob(f"python3*/{name}"))
-    visible = [Path(place) for place in (*_LIBRARIES, standard)]
-    if any(own.is_relative_to(place) for place in visible):
+    if any(own.is_relative_to(place) for place in (*_LIBRARIES, standard)):
         folders.add(own)
-    found = sorted({folder.resolve() for folder in folders if folder.is_dir()})
-    return [str(folder) for folder in found if not any(folder.is_relative_to(o) for o in found if o != folder)]
+    existing = {folder.resolve() for folder in folders if folder.is_dir()}
+    return [str(folder) for folder in sorted(existing) if existing.isdisjoint(folder.parents)]
 
 
 def interpreter() -> str:
@@ -105,7 +104,7 @@ def interpreter() -> str:
 
 
 def _libraries_of_the_interpreter() -> list[str]:
-    """Shared libraries that stand beside an interpreter outside the system's folders (conda, --enable-shared)."""
+    """Shared libraries of an interpreter outside the system's folders (conda, --enable-shared)."""
     folder = Path(sys.base_prefix) / "lib"
     if str(folder) in _LIBRARIES:
         return []

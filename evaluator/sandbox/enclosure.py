@@ -1,4 +1,4 @@
-"""Whether bubblewrap really stands around a worker: asked from inside, by trying what must not work there."""
+"""Tests from inside whether bubblewrap confines a process, by trying what must fail."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def lure() -> Iterator[dict[str, str]]:
-    """Outside: what must not be reached from inside, as the arguments of `check`."""
+    """Outside: a file and a socket that must be out of reach inside, as the arguments of `check`."""
     name = f"evolve-{os.urandom(8).hex()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bound:
         bound.bind("\0" + name)
@@ -18,10 +18,8 @@ def lure() -> Iterator[dict[str, str]]:
 
 
 def check(*, file: str, socket_name: str) -> None:
-    """Try to reach the outside; `file` exists there, and a datagram socket of that abstract name is bound.
-
-    Raises RuntimeError that says what could be reached.
-    """
+    """Inside: try to reach that file and that abstract socket, among others. Raises RuntimeError that names what was
+    reached."""
     if os.path.lexists(file):
         raise RuntimeError(f"bubblewrap is around the worker, and yet {file} can be seen")
     try:

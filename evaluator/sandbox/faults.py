@@ -1,16 +1,16 @@
-"""An exception of a candidate told as plain text, without running any code of the exception's own.
+"""Describes a candidate's exception as plain text, without running any code of the exception's own.
 
-Runs beside the candidate. Its class, its `__str__`, its arguments and their `__repr__` are the candidate's work and may
-lie, loop or raise, so that only built-in types are looked into, through the descriptors of the built-in classes.
+Runs in the candidate's process. The exception's class, `__str__`, arguments and their `__repr__` are the candidate's
+code and may lie, loop or raise. So only built-in types are read, through the descriptors of the built-in classes.
 """
 
 from types import TracebackType
 from typing import Any, Final
 
 SOURCE_NAME: Final = "<candidate>"
-"""The file name that a candidate's code carries."""
+"""The file name of a candidate's code."""
 ADAPTER_NAME: Final = "<adapter>"
-"""The file name that the code of the task's adapter carries."""
+"""The file name of the adapter's code."""
 _TEXT_LIMIT: Final = 2000
 _ITEMS_LIMIT: Final = 8
 
@@ -23,17 +23,17 @@ _traceback_of: Any = BaseException.__dict__["__traceback__"].__get__
 _syntax_error: Any = SyntaxError
 _os_error: Any = OSError
 _OF_SYSTEM_ERRORS: Final = (_os_error.errno, _os_error.strerror, _os_error.filename, _os_error.filename2)
-# The built-in formatters that look at nothing but the arguments, and these.
+# The built-in formatters, which read nothing but the arguments.
 _FORMATTERS: Final = {BaseException: BaseException.__str__, KeyError: KeyError.__str__, OSError: OSError.__str__}
 
 
 def type_name(value: object) -> str:
-    """The name of a value's class, as the class statement or `__name__` gave it, whatever its metaclass says."""
+    """The name of a value's class, without asking its metaclass."""
     return str(_name_of(type(value)))
 
 
 def message(exception: BaseException) -> str:
-    """What the exception says, made of its arguments alone."""
+    """The exception's message, made from its arguments alone."""
     if isinstance(exception, SyntaxError):
         return _text(_syntax_error.msg.__get__(exception))
     arguments = _args_of(exception)
@@ -49,8 +49,8 @@ def message(exception: BaseException) -> str:
 
 
 def lines(exception: BaseException, source_name: str = SOURCE_NAME) -> list[tuple[int, str]]:
-    """(line, function) of the frames of one source in the traceback, outermost first: no others are reported."""
-    found: list[tuple[int, str]] = []
+    """(line, function) of the traceback's frames in one source, outermost first."""
+    frames: list[tuple[int, str]] = []
     if isinstance(exception, SyntaxError):
         line = _syntax_error.lineno.__get__(exception)
         filename = _syntax_error.filename.__get__(exception)
@@ -60,15 +60,15 @@ def lines(exception: BaseException, source_name: str = SOURCE_NAME) -> list[tupl
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if code.co_filename == source_name:
-            found.append((traceback.tb_lineno, code.co_name))
-            if len(found) > 40:  # unbounded recursion: the first frames and the last ones tell the story
-                del found[10]
+            frames.append((traceback.tb_lineno, code.co_name))
+            if len(frames) > 40:  # unbounded recursion: the first and the last frames are enough
+                del frames[10]
         traceback = traceback.tb_next
-    return found
+    return frames
 
 
 def _formatter(kind: type) -> Any:
-    """The built-in class's own `__str__` for this class; None when the candidate wrote another one."""
+    """The built-in `__str__` of this class; None when the candidate wrote another one."""
     for base in _mro_of(kind):
         if "__str__" in _dict_of(base):
             return _FORMATTERS.get(base)

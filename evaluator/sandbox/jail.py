@@ -1,13 +1,13 @@
-"""What a candidate's process does to itself before it reads one byte of the candidate.
+"""Confines a candidate's process, from inside, before it reads one byte of the candidate.
 
-Layers, put on in this order, each shown to deny before the next one:
+The layers in their order; each is tested before the next one:
 
     limits      memory, CPU, files, processes
     privileges  another user when root, no capabilities, no new privileges
     landlock    no file, no TCP, no signals to the outside (where the kernel has it)
     seccomp     the few system calls that a computing interpreter needs
 
-Every step that fails, or that is not seen to deny, raises OSError: the process ends before the source is read.
+A step that fails, or denies nothing, raises OSError, and the process ends before the source is read.
 """
 
 import contextlib
@@ -43,15 +43,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def prepare(layers: Collection[str]) -> seccomp.Filter | None:
-    """The filter of system calls, where it is among the layers: made once, for all candidates. A worker is made
-    unreadable for its own candidates on the way. Raises OSError."""
+    """The system call filter, where it is among the layers, made once for all candidates. Also makes this worker
+    unreadable for its candidates. Raises OSError."""
     _prctl(_PR_SET_DUMPABLE, 0)
     return seccomp.Filter() if SECCOMP in layers else None
 
 
 def settle(*, request: int, reply: int, null: int) -> None:
     """Keep only the two channels, with /dev/null for the standard three."""
-    # The descriptors that were handed over may stand where others must go: first move them out of the way.
+    # The given descriptors may have the numbers of others: first move them out of the way.
     request, reply, null = (fcntl.fcntl(fd, fcntl.F_DUPFD, REPLY + 1) for fd in (request, reply, null))
     for standard in (0, 1, 2):
         os.dup2(null, standard)
@@ -64,9 +64,7 @@ def confine(
     layers: Collection[str], policy: seccomp.Filter | None, *, parent: int, memory_mb: int, cpu_total_s: float
 ) -> None:
     """Put on these layers; `policy` is what `prepare` made."""
-    # A canary that could not be opened anyway would prove nothing.
-    if denied() is not None:
-        raise OSError(f"{CANARY} cannot be opened even without confinement: nothing can be proven")
+    check_canary()
     if LIMITS in layers:
         _limit(memory_mb, cpu_total_s)
     if PRIVILEGES in layers:
@@ -83,8 +81,14 @@ def confine(
             raise OSError("the system call filter took hold and denies nothing")
 
 
+def check_canary() -> None:
+    """Raises OSError when the canary cannot be opened even now: it would prove nothing."""
+    if denied() is not None:
+        raise OSError(f"{CANARY} cannot be opened even without confinement: nothing can be proven")
+
+
 def denied() -> int | None:
-    """The error that opening the canary ends with; None when it opens."""
+    """The error number of opening the canary; None when it opens."""
     try:
         os.close(os.open(CANARY, os.O_RDONLY | os.O_CLOEXEC))
     except OSError as refusal:
@@ -119,7 +123,7 @@ def _drop_privileges() -> None:
 
 
 def drop_capabilities() -> None:
-    """Hold no capability, whoever this process is, and gain none by starting a program. Raises OSError."""
+    """Drop all capabilities, root's too, and gain none by starting a program. Raises OSError."""
     no_new_privileges()
     with contextlib.suppress(OSError):  # a kernel without ambient capabilities has none to clear
         _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
@@ -147,7 +151,7 @@ def adopt_orphans() -> None:
 
 
 def _become_nobody() -> bool:
-    """Whether it stays root: of a user namespace that has no nobody, where it is an ordinary user to the outside."""
+    """Become nobody; True if it stays root of a user namespace without nobody, an ordinary user to the outside."""
     try:
         os.setresgid(NOBODY, NOBODY, NOBODY)
     except OSError as refusal:
@@ -177,6 +181,6 @@ def _prctl(option: int, value: int) -> None:
 
 
 def error(call: str) -> OSError:
-    """The error that a call into C ended with."""
+    """The error of the last call into C."""
     number = ctypes.get_errno()
     return OSError(number, f"{call}: {os.strerror(number)}")

@@ -1,8 +1,8 @@
 """Landlock by its three system calls: no right on any file, no TCP, no signal and no abstract socket to the outside.
 
-The numbers are the same on every 64-bit architecture. What a kernel does not know yet is left out: its version says
-which rights it handles. A candidate gets an empty ruleset, so that everything that is handled is denied; a process tree
-gets rights on what it may read and on its scratch folder.
+The numbers are the same on every 64-bit architecture. The kernel's version says which rights it handles; newer ones are
+left out. A candidate gets an empty ruleset, which denies all of them; a process tree gets rights on what it may read
+and on its scratch folder.
 """
 
 import ctypes
@@ -27,23 +27,22 @@ _OF_FILES: Final = 0b1100000000000111  # execute, write, read, truncate, ioctl: 
 READING: Final = 0b1101
 """Execute and read files, list folders."""
 LISTING: Final = 0b1000
-"""See which names a folder holds."""
+"""List a folder."""
 SENDING: Final = 0b110
-"""Read and write what is there already: devices."""
+"""Read and write existing files: devices."""
 OWNING: Final = 0b111011110111111
-"""Everything but making devices and talking to them."""
+"""All rights but making devices and ioctl on them."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def version() -> int:
-    """The version of the kernel's Landlock; 0 when it has none, or none switched on."""
-    found = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION_FLAG))
-    return max(0, int(found))
+    """The version of the kernel's Landlock; 0 when it has none, or it is switched off."""
+    return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION_FLAG))))
 
 
 def restrict(allowed: Iterable[tuple[str, int]] = ()) -> None:
-    """Give up every right that the kernel knows, for good, but for those `allowed`: (path, rights), on a folder and all
-    that is in it. Raises OSError."""
+    """Give up every right that the kernel handles, for good, except those in `allowed`: (path, rights), for a folder
+    with everything in it. Raises OSError."""
     known = version()
     if not known:
         raise OSError("this kernel has no Landlock, or has it switched off")

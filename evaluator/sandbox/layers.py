@@ -1,4 +1,4 @@
-"""The layers that confine a candidate, and the levels that they add up to. Plain values, used on both sides."""
+"""The layers that confine a candidate, and the levels that they make. Plain values, used on both sides."""
 
 from collections.abc import Collection
 from typing import Final
@@ -9,7 +9,7 @@ LANDLOCK: Final = "landlock"
 SECCOMP: Final = "seccomp"
 BUBBLEWRAP: Final = "bubblewrap"
 OF_CANDIDATE: Final = (LIMITS, PRIVILEGES, LANDLOCK, SECCOMP)
-"""What a candidate's process puts on by itself, in this order; bubblewrap stands around its worker."""
+"""The layers that a candidate's process puts on by itself, in this order; bubblewrap is around its worker."""
 
 NONE: Final = "none"
 STANDARD: Final = "standard"
@@ -19,7 +19,7 @@ LEVELS: Final = (NONE, STANDARD, STRONG)
 
 
 def level_of(active: Collection[str]) -> str:
-    """The level that layers which were seen to deny add up to. Landlock adds to a level and makes none."""
+    """The level of working layers. Landlock is an addition and decides no level."""
     if not {LIMITS, PRIVILEGES, SECCOMP} <= set(active):
         return NONE
     return STRONG if BUBBLEWRAP in active else STANDARD

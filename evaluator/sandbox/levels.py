@@ -1,7 +1,7 @@
-"""Which level this machine reaches: found by confining a process for real, and never by versions.
+"""The sandbox level of this machine, found by confining a real process and never by versions.
 
-The strongest comes first. Nothing is remembered: what failed because the machine was busy, or short of memory for a
-moment, may hold when the next evaluator is opened.
+The strongest level is tried first. Nothing is remembered: a failure while the machine was busy or short of memory may
+be over for the next evaluator.
 """
 
 import platform
@@ -11,40 +11,36 @@ from typing import Final, TypeVar
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap, packages
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LEVELS, LIMITS, NONE, PRIVILEGES
 from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.supervisor import Candidate
+from evaluator.sandbox.turns import Cancellation
 from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task import Limits
 
 NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
 _PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, memory_mb=0)
-
-
 _Found = TypeVar("_Found")
 
 
 def establish(
     settings: WorkerSettings, wanted: SandboxOptions, cancellation: Cancellation
 ) -> tuple[Worker, Confinement]:
-    """A first worker in the strongest confinement that holds here and is `wanted`.
-
-    Raises SandboxError, which says what is missing and how to get it.
-    """
+    """A first worker in the strongest confinement that works here and is `wanted`. Raises SandboxError, which says what
+    is missing and how to get it."""
     refuse_other_systems()
-    packages.path(settings.packages)  # one that is not installed is no matter of confinement
+    packages.path(settings.packages)  # a missing package must not look like a failed confinement
     return strongest(wanted, _options, lambda option: (_verified(settings, option, cancellation), option), "candidates")
 
 
 def strongest(
     wanted: SandboxOptions,
     options: Callable[[list[str]], list[Confinement]],
-    tried: Callable[[Confinement], _Found],
+    attempt: Callable[[Confinement], _Found],
     what: str,
 ) -> _Found:
-    """What `tried` makes of the first of the options, strongest first, that it does not refuse. `options` is given a
-    list for the reasons why stronger ones are not among them; `what` is to be confined. Raises SandboxError."""
+    """What `attempt` returns for the strongest option that it does not refuse. `options` gets a list for the reasons
+    why stronger ones are missing; `what` is to be confined. Raises SandboxError."""
     refuse_other_systems()
     required, exactly, reasons = wanted.require_level, wanted.confinement, list[str]()
     if required is not None and required not in LEVELS:
@@ -55,7 +51,7 @@ def strongest(
         if option.level == NONE and not wanted.unsafe and exactly is None:
             break
         try:
-            return tried(option)
+            return attempt(option)
         except SandboxError as cause:
             reasons.append(str(cause))
     because = "; ".join(reasons) or "no reason is known"
@@ -68,7 +64,7 @@ def strongest(
 
 
 def _options(reasons: list[str]) -> list[Confinement]:
-    """Strongest first; why there is none of the strongest goes to `reasons`."""
+    """The options, strongest first; why the strongest is missing goes to `reasons`."""
     program = bubblewrap.find()
     if program is None:
         reasons.append(NO_BUBBLEWRAP)
@@ -77,7 +73,7 @@ def _options(reasons: list[str]) -> list[Confinement]:
 
 
 def _verified(settings: WorkerSettings, option: Confinement, cancellation: Cancellation) -> Worker:
-    """A worker, one process of which has confined itself. Raises SandboxError."""
+    """A worker, after one of its processes has confined itself. Raises SandboxError."""
     worker = Worker(settings, option, cancellation)
     try:
         with Candidate(worker, _PATIENT):
@@ -88,7 +84,7 @@ def _verified(settings: WorkerSettings, option: Confinement, cancellation: Cance
 
 
 def refuse_other_systems() -> None:
-    """Raises SandboxError on anything but Linux, saying where to run instead."""
+    """Raises SandboxError on every system but Linux, and says where to run instead."""
     here: str = sys.platform  # as text: to the type checker, which runs on Linux, the rest cannot be reached
     if here == "linux":
         return

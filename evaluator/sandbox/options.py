@@ -1,4 +1,4 @@
-"""What is asked of the sandbox: how candidates are to be confined, and what is enough."""
+"""Options of the sandbox: how candidates are confined, and which level is enough."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,15 +12,13 @@ IMPORTABLE: Final = (
     *("string", "struct", "sys", "textwrap", "time", "traceback", "types", "typing", "warnings", "weakref"),
     "__future__",
 )
-"""What a candidate may import, apart from the packages of its task."""
+"""The modules that every candidate may import; its task adds packages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confinement:
-    """What is to confine candidates: the layers of their own, bubblewrap's program (None: without it), the imports.
-
-    What may be imported is no boundary, only good manners: behind a module that is refused here stands the kernel.
-    """
+    """How candidates are confined: their own layers, bubblewrap's program (None: without it), the importable modules.
+    The latter are a convenience and no boundary: what a module could do, the kernel refuses."""
 
     layers: tuple[str, ...] = OF_CANDIDATE
     bubblewrap: str | None = None
@@ -28,15 +26,15 @@ class Confinement:
 
     @property
     def level(self) -> str:
-        """The level that it comes to where every layer is there."""
+        """The level of these layers."""
         return level_of(self.layers if self.bubblewrap is None else (*self.layers, BUBBLEWRAP))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxOptions:
-    """Which confinement is enough: the strongest level that this machine reaches, but none below `require_level`
-    ("standard", "strong"); `unsafe` allows level "none", where the machine reaches no other. `confinement` takes
-    exactly those layers (for measurements and tests)."""
+    """Which confinement is enough: the strongest level of this machine, at least `require_level` ("standard",
+    "strong"); `unsafe` allows level "none" where the machine reaches no other. `confinement` takes exactly those layers
+    (for measurements and tests)."""
 
     require_level: str | None = None
     unsafe: bool = False
@@ -44,4 +42,4 @@ class SandboxOptions:
 
 
 STRONGEST: Final = SandboxOptions()
-"""What is asked for where nobody asks for anything else."""
+"""The default."""

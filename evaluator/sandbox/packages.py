@@ -1,8 +1,8 @@
-"""The packages that a task allows its programs, beside the standard library: where they lie, what of them is loaded.
+"""The packages that a task allows its programs: where they are, and which of their modules are loaded.
 
-A candidate can open no file, so that whatever it may import must have been loaded before. Of a package that is not
-known here that is what `import NAME` loads; a task names more by dotted names (`packages: [shapely, shapely.ops]`).
-What the loaded modules import later, inside of functions, a worker finds by itself (`zygote`).
+A candidate can open no file, so that everything it may import must be loaded before. Of a package without an entry here
+that is what `import NAME` loads; a task names more modules by dotted names (`packages: [shapely, shapely.ops]`). A
+worker finds what the loaded modules import later, inside of functions (`zygote`).
 """
 
 import importlib.util
@@ -25,9 +25,9 @@ _MODULES: Final = {
         *("scipy.cluster.hierarchy", "scipy.stats", "scipy.stats.qmc"),
     ),
 }
-"""What is loaded of the packages that load little of themselves."""
+"""The modules to load of packages that load few by themselves."""
 _NEEDS: Final = {"scipy": ("numpy",)}
-"""What a package computes with, so that a program may import it too."""
+"""Packages that a package uses, which a program may import too."""
 
 
 def names(packages: Sequence[str]) -> list[str]:
@@ -43,13 +43,12 @@ def modules(packages: Sequence[str]) -> list[str]:
 
 
 def path(packages: Sequence[str]) -> list[str]:
-    """The folders that they are imported from. Raises SandboxError when one is not installed, TaskError for what is no
-    package."""
+    """The folders to import them from. Raises SandboxError when one is not installed, TaskError for one of Python."""
     return list(dict.fromkeys(str(_place(name).parent) for name in names(packages)))
 
 
 def folders(packages: Sequence[str]) -> list[Path]:
-    """What must be readable for that: each package, and the libraries that wheels lay beside it. Raises as `path`."""
+    """The folders to read for that: each package, and the libraries of its wheel next to it. Raises as `path`."""
     places = [_place(name) for name in names(packages)]
     return [place for found in places for place in (found, found.with_name(f"{found.stem}.libs"))]
 
@@ -62,7 +61,7 @@ def _place(name: str) -> Path:
     if spec is None:
         raise SandboxError(
             f"this task lists {name!r} under `packages` in its task.yaml, which is not installed here; check the name, "
-            "then install the package that holds it"
+            "then install the package with that module"
         )
     locations = list(spec.submodule_search_locations or ())
     return Path(locations[0] if locations else spec.origin or name).resolve()

@@ -1,8 +1,7 @@
-"""What confines candidates and scripts on this machine, layer by layer, found by attacking: for `evolve doctor`.
+"""Tests by real attacks, layer by layer, how candidates and scripts are confined on this machine: for `evolve doctor`.
 
-Attempts run as real candidates of a real worker, and as real commands of a script, under the one layer in question, so
-that nothing else can be what stops them. A layer is `ok` only when an attempt was stopped by it that gets through
-without it.
+Attempts run as real candidates of a real worker, and as real commands of a script, under one layer alone, so that
+nothing else can stop them. A layer is `ok` if it stops attempts that succeed without it.
 """
 
 import sys
@@ -15,19 +14,18 @@ from evaluator.check import Check, Finding
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, landlock, layers, protocol
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, refuse_other_systems
 from evaluator.sandbox.options import IMPORTABLE, Confinement
 from evaluator.sandbox.supervisor import Candidate, Exchange
 from evaluator.sandbox.tree import TreeJob, TreeSandbox, establish_tree
+from evaluator.sandbox.turns import Cancellation
 from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task import Limits
 
 FAIRNESS: Final = "fairness"
-"""No layer: whether a busy machine is held against a program."""
+"""The check, of no layer, whether a program pays for a busy machine."""
 SCRIPTS: Final = "scripts"
-"""What the names of the checks of scripts begin with."""
-
+"""The first word of the checks of scripts."""
 _MEMORY_MB: Final = 512
 _SETTINGS: Final = WorkerSettings(
     entry_point="attempts", adapter_source="", packages=(), memory_mb=_MEMORY_MB, cpu_total_s=5.0
@@ -38,8 +36,8 @@ _IMPORTABLE: Final = (*IMPORTABLE, "ctypes", "socket")
 
 _UNSHARE: Final = ("forbidden system calls", "libc.unshare(0) == 0")
 _Attempts = Sequence[tuple[str, str]]
-"""What each attempt stands for, and an expression that is true where nothing confines it; it is false or raises OSError
-or MemoryError once it is stopped."""
+"""Each attempt's name, and an expression that is true where nothing confines it; where it is stopped, it is false or
+raises OSError or MemoryError."""
 _FILES: Final = ("files", "os.listdir('/')")
 _ROOT: Final = ("the powers of root", "os.chroot('/') is None")
 _OF_CANDIDATE: Final[dict[str, _Attempts]] = {
@@ -108,11 +106,11 @@ def probe_candidates() -> list[Check]:
 
 
 def probe_scripts() -> list[Check]:
-    """The level that scripts reach, then every layer around a script, by real attacks."""
+    """The level of scripts, then every layer around a script, by real attacks."""
     try:
         level = establish_tree().level
     except SandboxError as cause:
-        fix = "install bubblewrap, or do what the message says; else score only programs whose origin you trust"
+        fix = "install bubblewrap, or follow the message; else score only programs whose origin you trust"
         first = Check(SCRIPTS, Finding.ABSENT, str(cause), fix, needed=False)
     else:
         detail = f"level {level}: a script and whatever it starts is confined"
@@ -121,54 +119,53 @@ def probe_scripts() -> list[Check]:
 
 
 def _check(layer: str, attack: Callable[[str, Confinement], list[str]], *, needed: bool, of: str = "") -> Check:
-    """What a layer stops. `attack` says which of its attempts get through in a confinement."""
+    """The check of a layer. `attack` returns the attempts that succeed in a confinement."""
     fix = _FIXES[layer]
     program = bubblewrap.find() if layer == layers.BUBBLEWRAP else None
     if program is None and (layer == layers.BUBBLEWRAP or (layer == layers.LANDLOCK and not landlock.version())):
-        detail = NO_BUBBLEWRAP if layer == layers.BUBBLEWRAP else "this kernel has none, or has it switched off"
+        detail = NO_BUBBLEWRAP if layer == layers.BUBBLEWRAP else "this kernel has no Landlock, or it is switched off"
         return Check(f"{of}{layer}", Finding.ABSENT, detail, fix, needed=needed)
     alone = Confinement(layers=() if program else (layer,), bubblewrap=program, importable=_IMPORTABLE)
     state = Finding.BROKEN
     try:
         before, after = attack(layer, replace(alone, layers=(), bubblewrap=None)), attack(layer, alone)
         if after:
-            detail = f"it is on, and yet an attempt got through: {', '.join(after)}"
-        elif before:
-            state, fix, detail = Finding.OK, "", f"seen to stop: {', '.join(before)}"
+            detail = f"it is on, and does not stop: {', '.join(after)}"
         else:
-            state, fix, detail = Finding.OK, "", "nothing to take away: the attempts fail without it too"
+            state, fix = Finding.OK, ""
+            detail = f"tested: it stops {', '.join(before)}" if before else "no privileges to drop"
     except SandboxError as cause:
         detail = str(cause)
     return Check(f"{of}{layer}", state, detail, fix, needed=needed)
 
 
 def _fairness() -> Check:
-    """Whether a program that waits for a core can be told from one that sleeps."""
+    """Whether time waiting for a core can be measured, and so a waiting program distinguished from a sleeping one."""
     worker = Worker(_SETTINGS, Confinement())
-    detail = "what a program waits for a core is not known here, and counts as its own wall time"
+    detail = "time spent waiting for a CPU core cannot be measured here, and counts as the program's own wall time"
     fix = "a kernel with CONFIG_SCHED_INFO and /proc without hidepid; else use fewer workers than there are cores"
     try:
         with Candidate(worker, _LIMITS) as candidate:
             if candidate.waiting_is_measured:
-                detail = "what a program waits for a core is known, and free"
+                detail = "time spent waiting for a CPU core is measured and not charged"
                 return Check(FAIRNESS, Finding.OK, detail, needed=False)
     except SandboxError as cause:
-        detail, fix = f"not known: {cause}", ""
+        detail, fix = f"not tested: {cause}", ""
     finally:
         worker.close()
     return Check(FAIRNESS, Finding.ABSENT, detail, fix, needed=False)
 
 
 def _attack_as_candidate(layer: str, confinement: Confinement) -> list[str]:
-    """What gets through as a candidate. While a worker starts inside of bubblewrap, other attempts are seen to fail."""
+    """The attempts that succeed as a candidate. A worker inside bubblewrap tests further ones when it starts."""
     worker = Worker(_SETTINGS, confinement)
     attempts = _OF_CANDIDATE[layer]
     try:
         with Candidate(worker, _LIMITS) as candidate:
             exchange = _attempted(candidate, attempts)
         if exchange.failure is not None or not isinstance(exchange.answer, list):
-            said = exchange.detail if exchange.fault is None else exchange.fault.text
-            raise SandboxError(f"the program with the attempts ended as {exchange.failure}: {said}")
+            why = exchange.detail if exchange.fault is None else exchange.fault.text
+            raise SandboxError(f"the program with the attempts ended as {exchange.failure}: {why}")
         passed = [what for (what, _), passed in zip(attempts, exchange.answer, strict=True) if passed]
         if layer == layers.BUBBLEWRAP and confinement.bubblewrap is None:
             return ["files of the host", "its network", "its processes", "writing to the root"]
@@ -189,12 +186,12 @@ def _attempted(candidate: Candidate, attempts: _Attempts) -> Exchange:
 
 
 def _attack_as_script(layer: str, confinement: Confinement) -> list[str]:
-    """What gets through as a script."""
+    """The attempts that succeed as a script."""
     attempts = _OF_SCRIPT[layer]
     argv = (sys.executable, "{scratch}/attempts.py", *(attempt for _, attempt in attempts))
     job = TreeJob(argv=argv, files={"attempts.py": _SCRIPT.encode()}, result="")
     ending = TreeSandbox(confinement).run(job, _TREE_LIMITS, Cancellation())
-    said = ending.output.split()
-    if len(said) != len(attempts):
+    printed = ending.output.split()
+    if len(printed) != len(attempts):
         raise SandboxError(f"the attempts ended as {ending.outcome}: {ending.detail} {ending.output}")
-    return [what for (what, _), passed in zip(attempts, said, strict=True) if passed == "1"]
+    return [what for (what, _), passed in zip(attempts, printed, strict=True) if passed == "1"]

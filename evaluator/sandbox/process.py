@@ -1,5 +1,5 @@
-"""A process of this package that runs untrusted code (`zygote`, `tree_init`), seen from the harness: starting it,
-talking to it, ending it."""
+"""The harness's side of a process of this package that runs untrusted code (`zygote`, `tree_init`): starts it, talks to
+it, ends it."""
 
 import contextlib
 import json
@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap
-from evaluator.sandbox.cancellation import SLICE_S, Cancellation
+from evaluator.sandbox.turns import SLICE_S, Cancellation
 
 START_S: Final = 60.0
-"""How long such a process may take to load and to confine what it starts."""
+"""Seconds that such a process may take to load and to confine what it starts."""
 _FRAME_BYTES: Final = 1 << 16
 ENVIRONMENT: Final = {
     "LC_ALL": "C.UTF-8",
@@ -27,18 +27,17 @@ ENVIRONMENT: Final = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-"""The environment of all that runs in a sandbox."""
+"""The environment of every process in a sandbox."""
 
 
 class SandboxProcess:
-    """Held by one socket: it ends everything when the harness closes its end. Used by one thread at a time, but for
-    `kill`. A wait raises EvaluationCancelled once `cancellation` is set, and SandboxError where nothing comes."""
+    """A process on one socket; it ends everything when the harness closes its end. Used by one thread at a time, `kill`
+    excepted. A wait raises EvaluationCancelled once `cancellation` is set, and SandboxError after its time."""
 
     def __init__(
         self, script: str, around: Sequence[str], environment: Mapping[str, str], cancellation: Cancellation
     ) -> None:
-        """Start a script of this package with this interpreter, inside of what the command `around` starts. Raises
-        SandboxError."""
+        """Start a script of this package with this interpreter, inside the command `around`. Raises SandboxError."""
         self.cancellation = cancellation
         self._ending = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
@@ -64,7 +63,7 @@ class SandboxProcess:
         self.control.setblocking(False)
 
     def wait(self, seconds: float, event: int = select.POLLIN) -> None:
-        """Wait until there is something to receive, or the end of it; or until something can be sent."""
+        """Wait until the socket can be read, has ended, or (POLLOUT) can be written."""
         poll = select.poll()
         poll.register(self.control, event)
         deadline = time.monotonic() + seconds
@@ -74,7 +73,7 @@ class SandboxProcess:
                 raise SandboxError("a sandbox does not answer")
 
     def send(self, data: bytes, seconds: float) -> None:
-        """Send all of it."""
+        """Send all of `data`."""
         unsent = memoryview(data)
         while unsent:
             self.wait(seconds, select.POLLOUT)
@@ -83,7 +82,7 @@ class SandboxProcess:
             except BlockingIOError:
                 continue
             except OSError:
-                raise SandboxError(f"a sandbox could not be started: {self._last_words()}") from None
+                raise SandboxError(f"a sandbox could not be started: {self._describe_end()}") from None
 
     def send_frame(self, document: Mapping[str, Any], seconds: float) -> None:
         """Send a document."""
@@ -91,7 +90,7 @@ class SandboxProcess:
         self.send(len(text).to_bytes(4, "big") + text, seconds)
 
     def receive(self, size: int, seconds: float) -> bytes:
-        """So many bytes."""
+        """Receive exactly `size` bytes."""
         received = bytearray()
         while len(received) < size:
             self.wait(seconds)
@@ -100,12 +99,12 @@ class SandboxProcess:
             except OSError:
                 chunk = b""
             if not chunk:
-                raise SandboxError(f"a sandbox has ended by itself: {self._last_words()}")
+                raise SandboxError(f"a sandbox has ended by itself: {self._describe_end()}")
             received += chunk
         return bytes(received)
 
     def receive_frame(self, seconds: float) -> dict[str, Any]:
-        """A document."""
+        """Receive a document."""
         size = int.from_bytes(self.receive(4, seconds), "big")
         if size > _FRAME_BYTES:
             raise SandboxError("a sandbox did not work: what came back is no answer")
@@ -113,15 +112,15 @@ class SandboxProcess:
         return document
 
     def kill(self) -> None:
-        """End it now, what it runs with it, and whatever waits for either."""
+        """End it now, with everything that it runs."""
         self._wait_or_kill(0)
 
     def close(self, within_s: float = 0) -> None:
-        """Close the harness's end, and wait so long until it has gone by itself; then end it."""
+        """Close the harness's end, wait for the process to end by itself, then kill it."""
         self.control.close()
         try:
             self._wait_or_kill(within_s)
-        except KeyboardInterrupt:  # once more, so that nothing survives that
+        except KeyboardInterrupt:  # again, so that nothing survives Ctrl-C
             self._wait_or_kill(within_s)
             raise
         finally:
@@ -136,8 +135,8 @@ class SandboxProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
 
-    def _last_words(self) -> str:
-        """How it ended, and what it said."""
+    def _describe_end(self) -> str:
+        """Its exit status, and the end of its error output."""
         with self._ending:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)

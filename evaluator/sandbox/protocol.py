@@ -1,19 +1,19 @@
 """Frames between the harness and a candidate: a 4-byte length, then UTF-8 JSON. Pure functions, used on both sides.
 
-The harness believes nothing of what comes back: every reply must echo the nonce of its request, fit in `FRAME_CAP`
-and be plain JSON (no NaN or infinity, no duplicate key, no number of more than 32 characters, no deep nesting).
-Whatever the bytes are, `reply_of` returns a `Response` or raises `ProtocolError`, and nothing else.
+The harness trusts no reply: it must echo the nonce of its request, fit in `FRAME_CAP` and be plain JSON (no NaN or
+infinity, no duplicate key, no number of more than 32 characters, no deep nesting). For any bytes `reply_of` returns a
+`Response` or raises `ProtocolError`, and nothing else.
 
     request   {"nonce": n, "seed": s, "source": text}          load a program
               {"nonce": n, "seed": s, "instance": {...}}       run it on one instance
               {"nonce": n, "seed": s, "first": ...}            begin an instance that is asked item by item
               {"nonce": n, "next": ...}                        its next item
-              {"nonce": n, "end": true}                        it has ended: answered by null
+              {"nonce": n, "end": true}                        its end: answered by null
     reply     {"nonce": n, "answer": ...}                      its answer (null after loading)
               {"nonce": n, "error": {"kind", "type", "message", "lines": [[line, function], ...]}}
 
-Before its first request, and before it has read anything untrusted, a candidate sends a reply with an empty nonce: its
-answer is the layers that it has put on, or an error says why it could not, and it ends.
+Before its first request, and before it reads anything untrusted, a candidate sends a reply with an empty nonce: the
+layers that it has put on, or the error for which it ends.
 """
 
 import json
@@ -22,24 +22,24 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 FRAME_CAP: Final = 64 * 1024
-"""The longest reply that is read, in bytes, where a task does not allow longer answers (`frame_cap`)."""
+"""Bytes of the longest reply, where a task does not allow longer answers (`frame_cap`)."""
 HEADER: Final = 4
 DEPTH_LIMIT: Final = 32
 NUMBER_LIMIT: Final = 32
 MESSAGE_LIMIT: Final = 3000
-"""The longest message of an exception that a candidate's side sends, in characters."""
+"""Characters of the longest exception message that a candidate's side sends."""
 
 KINDS: Final = frozenset({"load", "call", "adapter", "answer", "output", "memory"})
 """Where an error came from: loading, the call, preparing its arguments, encoding its result, size, memory."""
 
 
 class ProtocolError(Exception):
-    """Raised when what came back is not a reply to what was asked."""
+    """Raised when the bytes are not a reply to the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """An exception as the candidate's side tells it: untrusted text, its kind one of `KINDS`."""
+    """An exception as the candidate's side describes it: untrusted text, the kind one of `KINDS`."""
 
     kind: str
     type: str
@@ -48,13 +48,13 @@ class Fault:
 
     @property
     def text(self) -> str:
-        """`ValueError: too many`."""
+        """Type and message: `ValueError: too many`."""
         return ": ".join(part for part in (self.type, self.message) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What came back: an answer (any plain JSON value), or a fault."""
+    """A reply: an answer (any plain JSON value), or a fault."""
 
     answer: Any = None
     fault: Fault | None = None
@@ -66,26 +66,19 @@ def framed(payload: bytes) -> bytes:
 
 
 def frame_cap(answer_bytes: int) -> int:
-    """The longest reply that is read where an answer may be so long; an error's story fits in any."""
+    """Bytes of the longest reply for answers up to `answer_bytes`; an error fits in any."""
     return max(answer_bytes, FRAME_CAP)
 
 
-def declared_length(header: bytes | bytearray, cap: int = FRAME_CAP) -> int:
-    """The payload length that a frame's first bytes declare. Raises ProtocolError above `cap`."""
-    length = int.from_bytes(header[:HEADER], "big")
-    if length > cap:
-        raise ProtocolError(f"the reply is over the limit of {cap} bytes")
-    return length
-
-
 def payload_of(received: bytes | bytearray, cap: int = FRAME_CAP) -> bytes | None:
-    """The payload of the one frame in `received`; None while it is incomplete.
-
-    Raises ProtocolError when the frame is too long, or when bytes follow it (nothing was asked for yet).
-    """
+    """The payload of the one frame in `received`; None while it is incomplete. Raises ProtocolError when it is longer
+    than `cap`, or when bytes follow it (before the next request)."""
     if len(received) < HEADER:
         return None
-    end = HEADER + declared_length(received, cap)
+    length = int.from_bytes(received[:HEADER], "big")
+    if length > cap:
+        raise ProtocolError(f"the reply is over the limit of {cap} bytes")
+    end = HEADER + length
     if len(received) < end:
         return None
     if len(received) > end:
@@ -94,8 +87,12 @@ def payload_of(received: bytes | bytearray, cap: int = FRAME_CAP) -> bytes | Non
 
 
 def reply_of(payload: bytes, nonce: str) -> Response:
-    """The reply in a frame's payload. Raises ProtocolError, and nothing else, whatever the bytes are."""
-    document = plain_json(payload)
+    """The reply in a frame's payload, which may be any bytes. Raises ProtocolError."""
+    try:
+        document = strict_json(payload.decode("utf-8"))
+    except (ValueError, RecursionError) as cause:
+        raise ProtocolError(f"the reply is not plain JSON ({type(cause).__name__})") from None
+    check_depth(document)
     if not isinstance(document, dict) or document.get("nonce") != nonce:
         raise ProtocolError("the reply does not belong to the request")
     if document.keys() == {"nonce", "answer"}:
@@ -105,29 +102,19 @@ def reply_of(payload: bytes, nonce: str) -> Response:
     raise ProtocolError("the reply holds neither an answer nor an error")
 
 
-def plain_json(payload: bytes) -> Any:
-    """The JSON value in `payload`. Raises ProtocolError on what a careful writer would not have written."""
-    try:
-        document = strict_json(payload.decode("utf-8"))
-    except (ValueError, RecursionError) as cause:
-        raise ProtocolError(f"the reply is not plain JSON ({type(cause).__name__})") from None
-    check_depth(document)
-    return document
-
-
 def strict_json(text: str) -> Any:
-    """The JSON value in a text: no NaN, no number that a float or Python's own limit cannot hold, no key twice. Raises
-    ValueError or RecursionError."""
+    """The JSON value in a text, without NaN, infinities, numbers beyond a float or `NUMBER_LIMIT`, and duplicate keys.
+    Raises ValueError or RecursionError."""
     return _DECODER.decode(text)
 
 
 def request(nonce: str, fields: bytes) -> bytes:
-    """A request's frame; `fields` is the text of a non-empty JSON object, encoded once and used many times."""
+    """A request's frame; `fields` is the text of a non-empty JSON object, which may be used many times."""
     return framed(b'{"nonce":"' + nonce.encode("ascii") + b'",' + fields[1:])
 
 
 def load_fields(seed: int, source: str) -> bytes:
-    """The fields of the request to load a program; any text goes, lone surrogates too."""
+    """The fields of the request to load a program: any text, lone surrogates too."""
     return json.dumps({"seed": seed, "source": source}).encode("ascii")
 
 
@@ -147,12 +134,12 @@ def next_fields(asked: bytes) -> bytes:
 
 
 def answer(nonce: str, value: object) -> bytes:
-    """The frame that holds an answer. Raises ValueError or TypeError when it is not JSON."""
+    """The frame of an answer. Raises ValueError or TypeError when it is not JSON."""
     return framed(_ENCODER.encode({"nonce": nonce, "answer": value}).encode())
 
 
 def error(nonce: str, kind: str, type_name: str, message: str, lines: Sequence[tuple[int, str]] = ()) -> bytes:
-    """The frame that holds an error, its texts cut so that it always fits."""
+    """The frame of an error, its texts cut so that it always fits."""
     fault = {
         "kind": kind,
         "type": type_name[:200],
@@ -178,7 +165,7 @@ def _is_line(entry: object) -> bool:
 
 
 def check_depth(document: object) -> None:
-    """Raises ProtocolError where a JSON value is nested deeper than a careful writer would."""
+    """Raises ProtocolError where a JSON value is nested deeper than `DEPTH_LIMIT`."""
     level: list[Any] = [document]
     for _ in range(DEPTH_LIMIT):
         deeper: list[Any] = []

@@ -1,4 +1,4 @@
-"""What of this machine's memory and descriptors the workers of an evaluator need, and whether it is there."""
+"""The memory and the descriptors of this machine that the workers of an evaluator need."""
 
 import contextlib
 import resource
@@ -10,11 +10,11 @@ from evaluator.errors import SandboxError
 
 _DESCRIPTORS: Final = 64
 _DESCRIPTORS_PER_WORKER: Final = 16
-"""Of the harness: sockets, pipes and process descriptors, with those of the second pool and room for the rest."""
+"""Sockets, pipes and process descriptors of the harness, for both pools, with a reserve."""
 
 
 def ensure_descriptors(workers: int) -> None:
-    """Let this process open as many files as so many workers need. Raises SandboxError that says what to do."""
+    """Let this process open as many files as its workers need. Raises SandboxError that says what to do."""
     needed = _DESCRIPTORS + _DESCRIPTORS_PER_WORKER * workers
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
@@ -28,21 +28,21 @@ def ensure_descriptors(workers: int) -> None:
 
 
 def memory_shortage(workers: int, memory_mb: int) -> str:
-    """A warning when so many workers, each at its limit, need more memory than is free; empty when they do not."""
+    """A warning when the workers, each at its limit, would need more memory than is free; else empty."""
     free = free_memory_mb()
     if free is None or workers * memory_mb <= free:
         return ""
     return (
         f"{workers} worker(s) may take {memory_mb} MB each, and {free:,} MB are free: where memory runs out, the "
-        "kernel ends candidates, and what it ends has to be run again. Fewer workers are safer (--set workers=N)"
+        "kernel ends candidates, and they have to run again. Fewer workers are safer (--set workers=N)"
     )
 
 
 def free_memory_mb(root: Path = Path("/")) -> int | None:
-    """What the machine has left, or this process's cgroup if that is less; None where neither says. `root` is where
-    /proc and /sys are."""
-    found = [*_available(root), *_left_of_cgroups(root)]
-    return min(found) >> 20 if found else None
+    """MB that the machine, or this process's cgroup, has left, the lesser of both; None where unknown. `root` is the
+    folder of /proc and /sys."""
+    left = [*_available(root), *_left_of_cgroups(root)]
+    return min(left) >> 20 if left else None
 
 
 def _available(root: Path) -> Iterator[int]:
@@ -53,7 +53,7 @@ def _available(root: Path) -> Iterator[int]:
 
 
 def _left_of_cgroups(root: Path) -> Iterator[int]:
-    """What each cgroup that this process is in has left, of either version; what can be dropped counts as left."""
+    """Bytes that each cgroup of this process has left, of either version; droppable pages count as left."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
 """The candidate's side: one forked process that confines itself, reads one program, and answers one request at a time.
 
-It runs in the candidate's own process, so that nothing here is a boundary: a program may patch or replace any of it and
-will only have forged its own answer, which the harness judges like every other.
+This runs in the candidate's own process and is no boundary: a program that patches it only forges its own answer, which
+the harness judges like any other.
 """
 
 import gc
@@ -24,34 +24,33 @@ CONFINE_FAILED: Final = 96
 _read, _write, _exit = os.read, os.write, os._exit
 _loads: Final = json.loads
 
-
 Adapt = Callable[[Any], Any]
-"""What an adapter defines: `prepare(instance) -> (arguments, encode)`; of a task that asks item by item
-`begin(first) -> prepare`, whose `prepare(item) -> (arguments, encode)` is called for each item of one instance."""
+"""The function of an adapter: `prepare(instance) -> (arguments, encode)`; for a task that asks item by item
+`begin(first) -> prepare`, and `prepare(item) -> (arguments, encode)` for each item of one instance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a worker prepares once and every candidate of it inherits."""
+    """What a worker prepares once and every candidate inherits."""
 
-    settings: Mapping[str, Any]  # the first frame that the worker was sent
+    settings: Mapping[str, Any]  # the first frame from the harness
     adapt: Adapt | None
-    hidden: frozenset[str]  # modules of the machinery, which a candidate does not see
+    hidden: frozenset[str]  # modules of this package, which a candidate does not see
     policy: seccomp.Filter | None
 
 
 class UnfitError(Exception):
-    """Raised for a program that loads but is not one: our own words, shown without a type."""
+    """Raised for a program that loads but cannot be called; its message is shown without a type."""
 
 
 class Refuser:
-    """The only import finder of a candidate: what is not loaded yet is not available."""
+    """The only import finder of a candidate: it refuses every module that is not loaded."""
 
     def __init__(self, importable: Sequence[str]) -> None:
         self._available = ", ".join(importable)
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Refuse. Raises ModuleNotFoundError with the list of what there is."""
+        """Raises ModuleNotFoundError with the list of available modules."""
         raise ModuleNotFoundError(
             f"import {name} is not available in the sandbox; available: {self._available}", name=name
         )
@@ -95,16 +94,16 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int) -> No
 
 
 class _Caller:
-    """How requests become calls of the entry point. What an adapter keeps between items ends with their instance."""
+    """Turns requests into calls of the entry point. An adapter's state between items ends with their instance."""
 
     def __init__(self, setup: Setup, entry: Any) -> None:
         self._adapt = setup.adapt
-        self._prepare = setup.adapt  # of what is asked: of an instance as a whole, or of the items of this one
+        self._prepare = setup.adapt  # for an instance as a whole, or for the items of the current one
         self.entry = entry
         self.longest = protocol.frame_cap(setup.settings["answer_bytes"]) + protocol.HEADER
 
     def prepared(self, order: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any], Any]:
-        """The arguments by place and by name, and the encoder of the result, None where the result is the answer."""
+        """(positional arguments, named arguments, encoder of the result); the encoder is None where there is none."""
         if "next" in order:
             asked = order["next"]
         else:
@@ -129,7 +128,7 @@ def _checked(prepare: Any) -> Any:
 
 
 def _answer(calls: _Caller, order: Mapping[str, Any]) -> bytes:
-    """The reply to one request: an answer, or the story of what went wrong."""
+    """The reply to one request: an answer or an error."""
     nonce, kind = order["nonce"], "adapter"
     if "end" in order:
         return protocol.answer(nonce, None)
@@ -169,7 +168,7 @@ def _seed(seed: int) -> None:
 
 def _fault(nonce: str, kind: str, cause: BaseException) -> bytes:
     if isinstance(cause, MemoryError):
-        # What the program holds keeps memory short: let go of its frames before anything is built.
+        # The program's frames hold memory: release them before anything is built.
         lines = faults.lines(cause)
         cause.__traceback__ = None
         del cause
@@ -204,8 +203,8 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def load_adapter(source: str, function: str) -> Adapt | None:
-    """The `function` of an adapter's source; None without one. Raises what the adapter raises, and UnfitError when it
-    defines no such function."""
+    """The `function` in an adapter's source; None without a source. Raises what the adapter raises, and UnfitError
+    without that function."""
     if not source:
         return None
     adapter = types.ModuleType("adapter")

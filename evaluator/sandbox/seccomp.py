@@ -1,10 +1,9 @@
-"""The system calls that a candidate may make: a table for x86-64 and aarch64, assembled into classic BPF.
-What a process tree may make (`tree_policy`) is assembled from the same parts.
+"""The system calls that a candidate may make: a table for x86-64 and aarch64, assembled into classic BPF. The filter of
+process trees (`tree_policy`) is assembled from the same parts.
 
-Four answers: allowed (what the interpreter needs once everything is loaded), refused with EPERM (what honest programs
-do by accident: files, network, threads, processes, sleeping; they get a clear exception), and killed (what no honest
-program does, and what has been a way out of sandboxes), and zero for whoever asks for process numbers. What is in no
-list is refused.
+A call is allowed (what the interpreter needs once everything is loaded), refused with EPERM (files, network, threads,
+processes, sleeping: an honest program gets a clear exception), answered with zero (process numbers), or ends the
+process (calls that no honest program makes, and that have been ways out of sandboxes). An unlisted call is refused.
 """
 
 import ctypes
@@ -54,26 +53,26 @@ _ALLOWED_WITHOUT_EXEC: Final[Table] = {
     "mmap": (9, 222),
     "mprotect": (10, 226),
 }
-# Nothing that two candidates in different workers could meet in. A futex that is not private to a process lies on a
-# page, and pages of libc's file are everybody's; clocks below zero or beyond the standard ones are other processes'.
-# Futexes with priority inheritance hold the number of their owner: taking one tells a candidate its own number, and
-# whether a process of any other number lives.
+# Nothing through which candidates in different workers could communicate. A futex that is not private lies on a page,
+# and pages of libc's file are shared; clocks below zero or beyond the standard ones belong to other processes. Futexes
+# with priority inheritance hold the number of their owner: taking one shows a candidate its own number, and whether a
+# process of any other number lives.
 FUTEX: Final[Table] = {"futex": (202, 98)}
 _ALLOWED_CLOCKS: Final[Table] = {
     "clock_gettime": (228, 113),
     "clock_getres": (229, 114),
 }
 _ALLOWED_OF_SELF: Final[Table] = {"sched_getaffinity": (204, 123)}
-# What changes nothing but this process's own view: MADV_PAGEOUT or MADV_WILLNEED would move pages that others map.
+# Advice about this process's own pages: MADV_PAGEOUT or MADV_WILLNEED would move pages that others map.
 _ALLOWED_ADVICE: Final[Table] = {"madvise": (28, 233)}
 _ADVICE: Final = (0, 1, 2, 4, 8, 14, 15)  # normal, random, sequential, dontneed, free, hugepage, nohugepage
-# Counters that every new process moves: how many there were meanwhile is no candidate's business.
+# Every new process changes these counters, which would show a candidate how many there are.
 _ZERO: Final[Table] = {
     "getpid": (39, 172),
     "getppid": (110, 173),
     "gettid": (186, 178),
 }
-# glibc takes ENOSYS as "too old a kernel" and falls back to clone, which is refused as it should be.
+# glibc takes ENOSYS as "too old a kernel" and falls back to clone, which is refused.
 _ABSENT: Final[Table] = {"clone3": (435, 435)}
 KILLED: Final[Table] = {
     "ptrace": (101, 117),
@@ -159,7 +158,7 @@ ERRNO: Final = 0x00050000
 REFUSE: Final = ERRNO | errno.EPERM
 ABSENT: Final = ERRNO | errno.ENOSYS
 ASK: Final = 0x7FC00000
-"""Put to whoever holds the filter's listener."""
+"""The holder of the filter's listener decides."""
 
 _PR_SET_SECCOMP: Final = 22
 _MODE_FILTER: Final = 2
@@ -175,16 +174,13 @@ class _Assembly(ctypes.Structure):
 
 Instruction = tuple[int, int, int, int]
 """Operation, jump if it holds, jump if not, constant: struct sock_filter."""
-
-
 Rule = tuple[Table, list[Instruction]]
-"""What is done about the system calls of a table, where their number is what is loaded."""
+"""The instructions for the system calls of a table; the call's number is loaded."""
 
 
 def assembled(machine: str, rules: Sequence[Rule], otherwise: int, *, newest: int | None = None) -> bytes:
-    """A filter for a machine (`os.uname().machine`) as an array of struct sock_filter: who calls by another ABI is
-    killed, what is newer than `newest` is absent, and what no rule names has the verdict `otherwise`. Raises KeyError.
-    """
+    """A filter for a machine (`os.uname().machine`) as an array of struct sock_filter. A call by another ABI ends the
+    process, a call newer than `newest` is absent, one without a rule gets the verdict `otherwise`. Raises KeyError."""
     column, audit = ARCHITECTURES[machine]
     code = [
         (LOAD, 0, 0, _ARCHITECTURE_AT),
@@ -246,14 +242,14 @@ def _unless(test: int, value: int) -> list[Instruction]:
 
 
 def number_of(name: str, machine: str) -> int | None:
-    """The number of a system call of the tables, which must hold it."""
+    """The number of a system call that is in the tables."""
     column, _ = ARCHITECTURES[machine]
     tables = (_ALLOWED, _ALLOWED_WITHOUT_EXEC, FUTEX, _ALLOWED_CLOCKS, _ALLOWED_OF_SELF, _ALLOWED_ADVICE)
     return next(table[name][column] for table in (*tables, _ZERO, _ABSENT, KILLED) if name in table)
 
 
 class Filter:
-    """An assembled filter for this machine, made once and installed by each process that it is to confine."""
+    """An assembled filter for this machine, made once and installed by each process to confine."""
 
     def __init__(self, assembled: Callable[[str], bytes] = assemble) -> None:
         """Assemble it, that of candidates by default. Raises OSError on an unknown architecture."""
@@ -269,7 +265,7 @@ class Filter:
         self._installed(libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_MODE_FILTER), ctypes.byref(self._program), 0, 0))
 
     def install_with_listener(self, libc: ctypes.CDLL) -> int:
-        """Confine this process, for good; the descriptor that hears of the calls that are put to somebody else.
+        """Confine this process, for good; returns the listener's descriptor, which receives calls with the verdict ASK.
         Raises OSError."""
         call = number_of("seccomp", os.uname().machine)
         arguments = ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(_NEW_LISTENER), ctypes.byref(self._program)

@@ -7,11 +7,11 @@
         exchange = candidate.put(request_fields)
     candidate.peak_memory_mb
 
-An exchange after which the candidate is not `alive` is its last. Raises SandboxError for what is the harness's
-fault, HarnessError when the machine gives the candidate no core, EvaluationCancelled when nobody wants the verdict any
-more. Time is measured out here: CPU by the kernel's clock of the candidate's process, from reply to reply, so that
-nothing that it does between two instances goes uncounted. Of wall time, what it spent waiting for a core is nobody's
-fault and counts against no limit: a sleeper is stopped at the limit, a starved program goes on.
+An exchange after which the candidate is not `alive` is its last. Raises SandboxError for faults of the harness,
+HarnessError when the machine gives the candidate no core, EvaluationCancelled after cancellation. Time is measured in
+the harness: CPU by the kernel's clock of the candidate's process, from reply to reply, so that work between two
+instances counts. Wall time spent waiting for a core counts against no limit: a sleeping program is stopped at the
+limit, a starved one goes on.
 """
 
 import contextlib
@@ -26,19 +26,19 @@ from typing import Any, Final
 from evaluator.errors import HarnessError, SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol, worker
-from evaluator.sandbox.cancellation import SLICE_S
+from evaluator.sandbox.turns import SLICE_S
 from evaluator.sandbox.worker import Ending, Worker
 from evaluator.signals import name_of
 from evaluator.task import Limits
 
 _LOOK_S: Final = 0.02
-"""How long an instance that is asked item by item may go on before its limits are looked at again."""
+"""Seconds between two checks of the limits of an instance that is asked item by item."""
 _GRACE_S: Final = 1.0
-"""How long a candidate that has closed its channel may take to end."""
+"""Seconds that a candidate may take to end after it closed its channel."""
 MOST_STARVED: Final = 20
-"""A candidate that waits for a core is given up, without a verdict, after so many times its wall limit."""
+"""The multiple of its wall limit after which a candidate that waits for a core is given up, without a verdict."""
 _READY_S: Final = 20.0
-"""How long a forked process may take to confine itself; a few milliseconds are the rule."""
+"""Seconds that a forked process may take to confine itself; a few milliseconds are usual."""
 _OUTCOME_OF: Final = {
     "load": Outcome.LOAD_ERROR,
     "call": Outcome.EXCEPTION,
@@ -51,20 +51,21 @@ _OUTCOME_OF: Final = {
 
 @dataclass(slots=True)
 class Exchange:
-    """What one request came to. `failure` is None when there is an answer; `fault` is the exception's story, if any."""
+    """One request with its result. `failure` is None when there is an answer; `fault` describes an exception, if
+    any."""
 
     failure: Outcome | None
     detail: str = ""
     fault: protocol.Fault | None = None
     answer: Any = None
-    item: int | None = None  # which of the items of an instance was the last, where they are asked one by one
+    item: int | None = None  # the last item of an instance that is asked item by item
     size: int = 0  # of the reply, in bytes
     cpu_s: float = 0.0
     wall_s: float = 0.0
 
 
 class _Stop(Exception):
-    """Raised inside an exchange when it ends in anything but a reply."""
+    """Raised inside an exchange that ends without a reply."""
 
     def __init__(self, outcome: Outcome, detail: str) -> None:
         super().__init__(detail)
@@ -73,7 +74,7 @@ class _Stop(Exception):
 
 
 class Candidate:
-    """One untrusted process. Nothing that it says is believed, and it never outlives the `with`."""
+    """One untrusted process, which never outlives the `with`. None of its replies is trusted."""
 
     def __init__(self, worker_: Worker, limits: Limits) -> None:
         self._worker = worker_
@@ -82,12 +83,12 @@ class Candidate:
         self._request, self._reply = -1, -1
         self._cap = protocol.frame_cap(limits.answer_bytes)
         self._ending: Ending | None = None
-        self._cpu_s = 0.0  # when what is under way was begun
-        self._per_item_s: float | None = None  # the limit for one item of what is under way, which began at ...
-        self._item_cpu_s, self._seen_cpu_s = 0.0, 0.0
-        # Wall time stands still while nothing is asked of it, as if all that was asked had been asked in one go.
+        self._cpu_s = 0.0  # at the beginning of this instance
+        self._per_item_s: float | None = None  # the limit for one item of this instance
+        self._item_cpu_s, self._seen_cpu_s = 0.0, 0.0  # at the beginning of this item; at the last check
+        # These times leave out the pauses between requests, as if all requests came in one go.
         self._started, self._began, self._heard, self._looked = 0.0, 0.0, 0.0, 0.0
-        self._waited_before: float | None = None  # for a core, when this instance was first looked at
+        self._waited_before: float | None = None  # for a core, at the first check of this instance
 
     def __enter__(self) -> "Candidate":
         with contextlib.ExitStack() as theirs:
@@ -124,21 +125,21 @@ class Candidate:
 
     @property
     def peak_memory_mb(self) -> float:
-        """Its peak resident memory, known after the `with`."""
+        """Peak resident memory, known after the `with`."""
         return 0.0 if self._ending is None else self._ending.peak_memory_mb
 
     @property
     def waiting_is_measured(self) -> bool:
-        """Whether it is known how long it waits for a core; known inside the `with`."""
+        """Whether its time waiting for a core is measured; known inside the `with`."""
         return waiting_is_measured(self._pid)
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked again."""
+        """Whether it can take another request."""
         return self._ending is None
 
     def load(self, source: str, seed: int) -> Exchange:
-        """Load the program. The time it takes counts against the total."""
+        """Load the program. The time counts against the total."""
         exchange = self.ask(protocol.load_fields(seed, source))
         if exchange.failure is None and exchange.answer is not None:
             self.end()
@@ -156,15 +157,15 @@ class Candidate:
         return exchange
 
     def begin(self, per_item_s: float | None = None) -> None:
-        """What is `put` from now on until `finish` is one instance: its limits are those of all of it, and
-        `per_item_s` is how much CPU time may go into one reply."""
+        """Begin an instance: the limits apply to everything that is `put` until `finish`. `per_item_s` limits the CPU
+        time of one reply."""
         self._worker.cancellation.check()
         self._began = self._heard
         self._waited_before = None
         self._per_item_s, self._item_cpu_s = per_item_s, self._cpu_s
 
     def put(self, fields: bytes) -> Exchange:
-        """One request and its reply, not yet held to the limits to the last: `finish` does that."""
+        """One request and its reply; only `finish` checks the limits to the end."""
         nonce = os.urandom(8).hex()
         now = time.perf_counter()
         idle = now - self._heard
@@ -175,8 +176,9 @@ class Candidate:
             payload = self._round_trip(protocol.request(nonce, fields), self._began)
             reply = protocol.reply_of(payload, nonce)
             self._heard = time.perf_counter()
-            if self._per_item_s is not None or self._heard - self._looked > _LOOK_S:
-                self._look()
+            if self._per_item_s is not None or self._heard - self._looked > _LOOK_S:  # many quick replies add up, too
+                self._check_limits(self._began)
+                self._looked, self._item_cpu_s = self._heard, self._seen_cpu_s
         except _Stop as stop:
             exchange = Exchange(stop.outcome, stop.detail)
         except protocol.ProtocolError as cause:
@@ -189,13 +191,8 @@ class Candidate:
         self._heard = time.perf_counter()
         return exchange
 
-    def _look(self) -> None:
-        """Hold what came of one reply to the limits: many small ones never make the wait for one too long."""
-        self._check_limits(self._began)
-        self._looked, self._item_cpu_s = self._heard, self._seen_cpu_s
-
     def finish(self, exchange: Exchange) -> None:
-        """The instance has ended with this exchange: it is given the time of all of it, and refused over a limit."""
+        """End the instance: this exchange gets the times of all of it, and fails if they are over a limit."""
         before = self._cpu_s
         exchange.wall_s = self._heard - self._began
         self._read_clock()
@@ -207,7 +204,7 @@ class Candidate:
                 self._refuse(exchange, Outcome.TIMEOUT, self._over_wall(self._limits.wall_total_s, " in total"))
 
     def _refuse(self, exchange: Exchange, outcome: Outcome, detail: str) -> None:
-        """Turn a reply that came too late into a failure, and end the candidate."""
+        """Turn a late reply into a failure, and end the candidate."""
         self.end()
         exchange.failure, exchange.detail, exchange.answer, exchange.fault = outcome, detail, None, None
 
@@ -219,7 +216,7 @@ class Candidate:
             if unsent:
                 unsent = self._send(unsent)
             if not self._wait(started, sending=bool(unsent)):
-                self._check_limits(started)  # nor is a request that is taken drop by drop
+                self._check_limits(started)  # the candidate may read a request byte by byte
             else:
                 try:
                     chunk = os.read(self._reply, self._cap + protocol.HEADER + 1)
@@ -233,7 +230,7 @@ class Candidate:
                     if unsent:
                         raise protocol.ProtocolError("a reply came before the request was read")
                     return payload
-                self._check_limits(started)  # a reply that comes drop by drop is no reason to wait for ever
+                self._check_limits(started)  # or send a reply byte by byte
 
     def _send(self, unsent: memoryview) -> memoryview:
         try:
@@ -286,10 +283,8 @@ class Candidate:
         return min(limits.cpu_per_instance_s - used, limits.cpu_total_s - before - used, item_left)
 
     def _is_over(self, elapsed: float, limit: float, waited_before: float) -> bool:
-        """Whether so much wall time is over its limit, less what the candidate stood in a queue for a core meanwhile.
-
-        Kills it and raises HarnessError when that does not end.
-        """
+        """Whether wall time, without the time waiting for a core, is over its limit. Kills the candidate and raises
+        HarnessError where the waiting does not end."""
         if elapsed <= limit:
             return False
         waited = waited_s(self._pid) - waited_before
@@ -319,12 +314,12 @@ class Candidate:
         if self._ending is not None:
             self._cpu_s = self._ending.cpu_s
             return
-        # An error: it has just ended. The next exchange finds out, and the kernel's account follows.
+        # An error means that it has just ended: the next exchange notices, and gets the kernel's account.
         with contextlib.suppress(OSError):
             self._cpu_s = time.clock_gettime(self._clock)
 
     def _await_ready(self) -> None:
-        """Wait for the frame that says that it has confined itself. Raises SandboxError when that failed."""
+        """Wait until the process has confined itself. Raises SandboxError when that failed."""
         received = bytearray()
         deadline = time.perf_counter() + _READY_S
         while (payload := protocol.payload_of(received)) is None:
@@ -347,15 +342,15 @@ class Candidate:
             raise SandboxError(f"a candidate is confined by {reply.answer}, and not by {self._worker.layers}")
 
     def end(self) -> Ending:
-        """Kill it now, unless it has ended, and collect it: so `peak_memory_mb` is known."""
+        """Kill it now, unless it has ended, and collect it; afterwards `peak_memory_mb` is known."""
         if self._ending is None:
             worker.kill(self._pidfd)
             self._ending = self._worker.reap()
         return self._ending
 
     def _ended(self) -> _Stop:
-        """Why its channel closed: how the process ended, or that it lives on without it. Raises SandboxError when
-        it was killed, and not by the harness."""
+        """Why its channel closed: how the process ended, or that it goes on without it. Raises SandboxError when
+        somebody else than the harness killed it."""
         alone = worker.has_ended(self._pidfd, _GRACE_S)
         ending = self.end()
         if not alone:
@@ -364,7 +359,7 @@ class Candidate:
             return _Stop(Outcome.EXITED, f"the process ended with exit status {os.WEXITSTATUS(ending.status)}")
         number = os.WTERMSIG(ending.status)
         if number == signal.SIGKILL and ending.cpu_s <= self._limits.cpu_total_s:
-            # A candidate can signal nobody, itself neither, and the limit of its memory raises MemoryError.
+            # A candidate can send no signal, not even to itself, and its memory limit raises MemoryError.
             raise SandboxError(
                 f"a candidate's process was killed from outside, when it held {ending.peak_memory_mb:.0f} MB (the "
                 "kernel does so where memory runs out)"
@@ -395,14 +390,14 @@ class Candidate:
 
 
 def waited_s(process_id: int) -> float:
-    """Seconds that the process has stood in a queue for a core, by the kernel's own account, which no program can
-    write; 0 where the kernel does not say (a kernel without CONFIG_SCHED_INFO, /proc mounted with hidepid): there
-    nobody is known to be starved. Low CPU time alone says nothing: a program that sleeps uses little of it, too."""
+    """Seconds that the process has waited for a core, by the kernel's own account, which no program can change; 0 where
+    the kernel has none (no CONFIG_SCHED_INFO, /proc mounted with hidepid). Low CPU time alone proves nothing: a
+    sleeping program uses little, too."""
     return _scheduled(process_id)[1]
 
 
 def waiting_is_measured(process_id: int) -> bool:
-    """Whether the kernel keeps an account of the process that this one may read."""
+    """Whether this process can read that account."""
     return _scheduled(process_id)[0] > 0
 
 

@@ -1,8 +1,8 @@
-"""Running a whole process tree in the sandbox: a script of a task, with whatever it starts. Seen from the harness.
+"""The harness's side of a sandboxed process tree: a task's script with every process that it starts.
 
-One process per run, `tree_init`, stands around the tree (inside bubblewrap at `strong`): it writes the files, starts
-the command confined, measures the tree, ends it, and hands back what the command left. Its end of a socket is all that
-holds it: when the harness goes, the tree goes.
+One process per run, `tree_init`, is around the tree (inside bubblewrap at `strong`). It writes the files, starts the
+command confined, measures the tree, ends it, and returns the command's result. When the harness closes its end of the
+socket, the tree ends.
 """
 
 import contextlib
@@ -17,28 +17,27 @@ from typing import Any, Final
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, enclosure, landlock, tree_init, tree_scratch
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LANDLOCK, LIMITS, OF_CANDIDATE
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, strongest
 from evaluator.sandbox.options import STRONGEST, Confinement, SandboxOptions
 from evaluator.sandbox.process import ENVIRONMENT, START_S, SandboxProcess
+from evaluator.sandbox.turns import Cancellation
 from evaluator.signals import name_of
 from evaluator.task import Limits
 
 SCRATCH: Final = "{scratch}"
-"""Stands for the scratch folder, in a command line and in values of the environment."""
+"""The scratch folder, in a command line and in values of the environment."""
 _PATH: Final = ("/usr/local/bin", "/usr/bin", "/bin")
 _FILES: Final = ("/etc/ld.so.cache", "/etc/alternatives")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeJob:
-    """One command. `files` (paths relative to the scratch folder) are written first; the command starts in the scratch
-    folder, with `environment` beside the little that every command gets, and sees `readable` beside the system and the
-    interpreter; of `listed` folders it may see which names are in them (at `standard`; at `strong` those that it may
-    read are there and no others). What comes back are at most `result_bytes`: the first line that was written to the
-    descriptor whose number is in EVOLVE_RESULT_FD, or without one the bytes of the file `result` in the scratch folder,
-    read when every process is dead."""
+    """One command. `files` (paths relative to the scratch folder) are written first. The command starts in the scratch
+    folder, with `environment` added to a small default one, and may read the system, the interpreter and `readable`.
+    It may list the folders `listed` (at `standard`; at `strong` they hold only what it may read). The result has at
+    most `result_bytes`: the first line that was written to the descriptor in EVOLVE_RESULT_FD, else the bytes of the
+    file `result` in the scratch folder, read when every process is dead."""
 
     argv: tuple[str, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -51,9 +50,9 @@ class TreeJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeEnding:
-    """How a tree ended. `outcome` is one of ok, exited, crash, timeout, cpu_limit, oom, output_limit; `status` what the
-    command ended with (minus the signal's number where one killed it); `output` the end of what all of them printed;
-    `result` the bytes of the result, None where there is none (a link is none)."""
+    """How a tree ended. `outcome` is one of ok, exited, crash, timeout, cpu_limit, oom, output_limit; `status` is the
+    command's exit status (minus the signal's number where one killed it); `output` the end of what all processes
+    printed; `result` the bytes of the result, None where there is none (a link does not count)."""
 
     outcome: Outcome
     detail: str
@@ -66,14 +65,14 @@ class TreeEnding:
 
 
 _END_S: Final = 30.0
-"""How long `tree_init` may take to end everything and to go."""
+"""Seconds that `tree_init` may take to end everything, itself included."""
 _OUTPUT_BYTES: Final = 1 << 16
-"""What is kept of what a tree prints: the end of it."""
+"""Bytes of a tree's output that are kept, from its end."""
 _PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, wall_s=30, memory_mb=256, scratch_mb=1)
 
 
 class TreeSandbox:
-    """One confinement of process trees. Used by several threads at once; keeps nothing open."""
+    """A confinement of process trees; used by several threads at once, keeps nothing open."""
 
     def __init__(self, confinement: Confinement) -> None:
         self.level = confinement.level
@@ -83,8 +82,8 @@ class TreeSandbox:
     def run(
         self, job: TreeJob, limits: Limits, cancellation: Cancellation, *, outside: dict[str, str] | None = None
     ) -> TreeEnding:
-        """Run the command and end whatever it started. `outside` must be out of reach (`enclosure.check`). Raises
-        SandboxError when the tree could not be confined or its first process died (a fault of the machine),
+        """Run the command and end every process of it. `outside` must be out of reach (`enclosure.check`). Raises
+        SandboxError when the tree could not be confined or `tree_init` died (a fault of the machine), and
         EvaluationCancelled."""
         cancellation.check()
         paths = readable(job.readable)
@@ -115,7 +114,7 @@ class TreeSandbox:
         return _ending(job, limits, header, output, result)
 
     def verify(self) -> None:
-        """Run one command in it. Raises SandboxError when it does not work, or confines nothing."""
+        """Run one command. Raises SandboxError when that does not work, or is not confined."""
         job = TreeJob(argv=("/bin/sh", "-c", "echo works"), result="")
         with enclosure.lure() as outside:
             enclosed = None if self._program is None else outside
@@ -125,7 +124,7 @@ class TreeSandbox:
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[str]:
-        """The scratch folder: inside of bubblewrap `tree_init` makes it, elsewhere it is there, and gone at the end."""
+        """The scratch folder: `tree_init` makes it inside bubblewrap; otherwise it exists here, until the end."""
         if self._program is not None:
             yield bubblewrap.SCRATCH
             return
@@ -137,7 +136,7 @@ class TreeSandbox:
                 tree_scratch.remove(folder)
 
     def _settings(self, job: TreeJob, limits: Limits, scratch: str, paths: list[str]) -> dict[str, Any]:
-        """What `tree_init` is told."""
+        """The first frame to `tree_init`."""
         environment = {
             "PATH": ":".join((os.path.dirname(sys.executable), *_PATH)),  # noqa: PTH120
             "HOME": scratch,
@@ -172,12 +171,12 @@ class TreeSandbox:
 
 
 def readable(paths: Iterable[Path]) -> list[str]:
-    """What a tree may read, beside the system's own: the interpreter, its packages and these; the parents first, each
-    under the name that it is known by, and where that leads."""
+    """The paths that a tree may read in addition to the system's: the interpreter, its packages and `paths`; parents
+    first, each as given and resolved."""
     packages = [Path(place) for place in sys.path if place.endswith("-packages")]
     wanted = [*map(Path, (sys.prefix, sys.base_prefix, *_FILES)), *packages, *(path.absolute() for path in paths)]
-    found = {str(place) for path in wanted if path.exists() for place in (path, path.resolve())}
-    return sorted(place for place in found if not place.startswith("/usr/"))
+    places = {str(place) for path in wanted if path.exists() for place in (path, path.resolve())}
+    return sorted(place for place in places if not place.startswith("/usr/"))
 
 
 def _ending(job: TreeJob, limits: Limits, header: Mapping[str, Any], output: bytes, result: bytes) -> TreeEnding:
@@ -195,7 +194,7 @@ def _ending(job: TreeJob, limits: Limits, header: Mapping[str, Any], output: byt
 
 
 def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: Limits) -> tuple[Outcome, str]:
-    """One outcome, and a line that says why it is not ok."""
+    """The outcome, with a line that says why it is not ok."""
     if stopped:
         return {
             "timeout": (Outcome.TIMEOUT, f"over the limit of {limits.wall_total_s:g} s of wall time"),
@@ -216,7 +215,7 @@ def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: L
 
 
 def establish_tree(wanted: SandboxOptions = STRONGEST) -> TreeSandbox:
-    """The strongest sandbox for trees that holds here, seen to deny. Raises SandboxError that says what is missing."""
+    """The strongest sandbox for trees that works here, tested. Raises SandboxError that says what is missing."""
 
     def verified(confinement: Confinement) -> TreeSandbox:
         sandbox = TreeSandbox(confinement)
@@ -227,17 +226,17 @@ def establish_tree(wanted: SandboxOptions = STRONGEST) -> TreeSandbox:
 
 
 def _options(reasons: list[str]) -> list[Confinement]:
-    """Strongest first; why there is none goes to `reasons`."""
+    """The options, strongest first; why one is missing goes to `reasons`."""
     version = landlock.version()
     own = tuple(layer for layer in OF_CANDIDATE if layer != LANDLOCK or version)
-    found: list[Confinement] = []
+    options: list[Confinement] = []
     program = bubblewrap.find()
     if program is None:
         reasons.append(NO_BUBBLEWRAP)
     else:
-        found.append(Confinement(layers=own, bubblewrap=program))
+        options.append(Confinement(layers=own, bubblewrap=program))
     if version >= landlock.SCOPED_SINCE:
-        found.append(Confinement(layers=own))
+        options.append(Confinement(layers=own))
     else:
         reasons.append("without bubblewrap a script needs Landlock with scopes, which Linux has from 6.12 on")
-    return [*found, Confinement(layers=(LIMITS,))]
+    return [*options, Confinement(layers=(LIMITS,))]

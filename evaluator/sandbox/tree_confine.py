@@ -1,7 +1,7 @@
-"""What the first process of a tree does to itself before it becomes the command: runs between fork and exec.
+"""Confines the first process of a tree, from inside, between fork and exec of the command.
 
-Every layer is seen to deny before the command starts; what fails, or denies nothing, raises OSError, and there is no
-command. The user stays who it is; its capabilities go.
+Each layer is tested before the command starts. One that fails, or denies nothing, raises OSError, and the command does
+not start. The user stays the same; its capabilities go.
 """
 
 import contextlib
@@ -32,14 +32,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def drop_mount(path: str) -> None:
-    """Take a mount away, with what is mounted in it, for everybody who has no descriptor of it. Raises OSError."""
+    """Remove a mount with all mounts in it, for every process without a descriptor of it. Raises OSError."""
     if _libc.umount2(os.fsencode(path), 2) != 0:  # MNT_DETACH
         raise jail.error(f"umount2({path})")
 
 
 def wake_soon() -> None:
-    """Ask for short turns of a core, and so for early ones: what watches a tree must not stand in line behind it. From
-    Linux 6.12 on; without it, looks come later where there are many processes."""
+    """Ask the scheduler for short, and so early, turns: the watcher of a tree must not wait behind it. From Linux 6.12
+    on; without it, looks come later where there are many processes."""
     attributes = struct.pack("=IIQiIQQQ", 48, 0, _RESET_ON_FORK, os.getpriority(os.PRIO_PROCESS, 0), 0, _TURN_NS, 0, 0)
     call = sched_setattr_number(os.uname().machine)
     if call is not None:
@@ -47,8 +47,7 @@ def wake_soon() -> None:
 
 
 def freeze(device: str) -> None:
-    """Make a mounted device one that can be used, and not be given another mode or owner: root's own belong to it.
-    Raises OSError."""
+    """Keep mode and owner of a mounted device from being changed, which root could. Raises OSError."""
     flags = os.statvfs(device).f_flag
     kept = flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
     kept |= _MS_RELATIME if flags & os.ST_RELATIME else 0
@@ -57,7 +56,7 @@ def freeze(device: str) -> None:
 
 
 def limit(limits: Mapping[str, Any]) -> None:
-    """The limits of each single process: a first line before those of the whole tree."""
+    """Set the limits of each single process, in addition to those of the whole tree."""
     memory, scratch = limits["memory_mb"] << 20, limits["scratch_mb"] << 20
     seconds = int(limits["cpu_s"]) + 2
     for kind, value in (
@@ -82,17 +81,14 @@ def confine(
     *,
     proc: int,
 ) -> int:
-    """Put on the layers, each seen to deny; the descriptor of the filter's listener, -1 without a filter.
-
-    `allowed` are paths and what Landlock lets the tree do with them; `proc` is a descriptor of /proc. Raises OSError.
-    """
+    """Put on the layers and test each; the descriptor of the filter's listener, -1 without a filter. `allowed` are
+    paths with their Landlock rights; `proc` is a descriptor of /proc. Raises OSError."""
     init = os.getppid()
-    if jail.denied() is not None:
-        raise OSError(f"{jail.CANARY} cannot be opened even without confinement: nothing can be proven")
+    jail.check_canary()
     if LIMITS in layers:
         limit(limits)
     jail.dumpable(True)
-    _stand_first_in_line(proc)
+    _be_killed_first(proc)
     if PRIVILEGES in layers:
         jail.drop_capabilities()
     if LANDLOCK in layers:
@@ -131,8 +127,8 @@ def _signals(process: int) -> bool:
     return True
 
 
-def _stand_first_in_line(proc: int) -> None:
-    """Ask the kernel to end this tree before anything else of the user where memory runs out."""
+def _be_killed_first(proc: int) -> None:
+    """Ask the kernel to end this tree before the user's other processes where memory runs out."""
     with contextlib.suppress(OSError):
         file = os.open("self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
         try:
@@ -142,8 +138,8 @@ def _stand_first_in_line(proc: int) -> None:
 
 
 def default_signals() -> None:
-    """What the harness, Python or `tree_init` ignores or holds back is neither for the command: whoever ends a worker
-    by SIGTERM, and waits for it, would wait for ever."""
+    """Reset signals that the harness, Python or `tree_init` ignores or blocks: a command that ends its worker by
+    SIGTERM and waits for it would wait for ever."""
     for number in signal.valid_signals():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

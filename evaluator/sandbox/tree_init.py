@@ -1,13 +1,13 @@
-"""The process around a tree: starts the command confined, measures, ends everything, hands back what it left.
+"""The process around a tree: starts the command confined, measures it, ends everything, returns the result.
 
-TreeRun as a script by path, with `-s -S -P -B`; inside bubblewrap it is process 1. It serves one command of one harness
+Run as a script by path, with `-s -S -P -B`; inside bubblewrap it is process 1. It serves one command of one harness
 over one stream socket (descriptor in the first argument), runs no byte of the command itself, and holds no secret:
 
     harness:   a frame (a job: `TreeSandbox._settings`), then the bytes of the files in its order
     tree_init: a frame {"started": true}, or {"failed": reason}
     tree_init: a frame with the ending (`TreeRun.ending`), then the output's bytes, then the result's
 
-A frame is its length in four bytes, and JSON. The end of the stream is the end of the harness: everything is ended.
+A frame is its length in four bytes, and JSON. The end of the stream is the end of the harness, and ends everything.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
     sys.path.append(os.path.dirname(os.path.dirname(here)))  # noqa: PTH120
 
-# Each run pays for what is imported here, and below, and writes nothing down (`-B`): the harness imports this module
-# too, and so Python keeps all of it compiled. No dataclasses, pathlib, shutil, platform: each costs milliseconds.
+# Each run pays for these imports, and for theirs, and writes no bytecode (`-B`): that comes from the harness, which
+# imports this module too. No dataclasses, pathlib, shutil, platform: each costs milliseconds.
 from evaluator.sandbox import tree_scratch
 from evaluator.sandbox.tree_run import HarnessGone, TreeRun
 
@@ -59,7 +59,7 @@ def main() -> None:
             _send(control, json.dumps({"failed": f"{type(cause).__name__}: {cause}"[:2000]}).encode())
     finally:
         if job["remove"]:
-            with contextlib.suppress(OSError):  # the harness says so where it is still there
+            with contextlib.suppress(OSError):  # if the harness is still there, it reports what remains
                 tree_scratch.remove(scratch)
 
 
@@ -85,4 +85,4 @@ def _receive(control: int, size: int) -> bytes:
 
 if __name__ == "__main__":
     main()
-    os._exit(0)  # nothing is left to be done, and taking an interpreter apart takes as long as starting it
+    os._exit(0)  # an orderly exit of the interpreter takes as long as its start

@@ -1,8 +1,8 @@
-"""The system calls of a process tree: everything but what this table refuses, assembled like the filter of candidates.
+"""The system calls of a process tree: all but those that this table refuses, assembled like the filter of candidates.
 
-A script starts compilers and shells, so that what is not named is allowed; what is newer than the table is absent. All
-refusals are errors, never an end: libraries try such calls and do without. Making a process or a thread, and
-ending a process, is put to `tree_init`, which counts them and reads a process's clock before it goes.
+A script starts compilers and shells, so a call that is not named is allowed, and one newer than the table is absent.
+Every refusal is an error and never ends the process: libraries try such calls and can do without. `tree_init` is asked
+before a process or a thread starts, to count them, and before a process ends, to read its clock.
 """
 
 import errno
@@ -30,7 +30,7 @@ ASKED: Final[Table] = {
     "exit_group": (231, 94),
 }
 """Calls that wait for `tree_init`."""
-# Memory that belongs to no process, and so to nobody's account; what reaches into others; what confinement rests on.
+# Memory that belongs to no process, and so to no account; calls that reach into other processes or change confinement.
 _REFUSED: Final[Table] = {
     **seccomp.KILLED,
     "memfd_create": (319, 279),
@@ -51,8 +51,8 @@ _REFUSED: Final[Table] = {
     "statmount": (457, 457),
     "listmount": (458, 458),
 }
-# Landlock knows of no right to change what a file is, or to be told of its use, and these need none to open it: only
-# where Landlock is all there is between a tree and the files of its user.
+# Landlock has no rights for changing a file's metadata or watching its use, and these calls need not open it. Refused
+# where only Landlock is between a tree and the files of its user.
 _CHANGES: Final[Table] = {
     "chmod": (90, None),
     "fchmod": (91, 52),
@@ -79,8 +79,8 @@ _CHANGES: Final[Table] = {
     "inotify_init": (253, None),
     "inotify_init1": (294, 26),
 }
-# Without a network of their own, sockets are pairs and nothing else. A message could carry an address, or hide the
-# descriptor of a file that has no name any more.
+# Without a network of its own, a tree gets socket pairs only. A message could carry an address, or hide the descriptor
+# of a file without a name.
 _SOCKETS: Final[Table] = {
     "socket": (41, 198),
     "connect": (42, 203),
@@ -106,14 +106,14 @@ _PRCTL_REFUSED: Final = (4, 22, 35, 0x59616D61, 57, 62, 67)
 _FCNTL: Final[Table] = {"fcntl": (72, 25)}
 _SETLEASE: Final = 1024
 _IOCTL: Final[Table] = {"ioctl": (16, 29)}
-# What terminals and pipes are asked (TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX). Not TIOCSTI,
-# nor what changes a file's flags with no right but to read it.
+# For terminals and pipes: TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. Not TIOCSTI, nor calls
+# that change a file's flags with only the right to read it.
 _IOCTLS: Final = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 _MMAP: Final[Table] = {"mmap": (9, 222)}
-_SHARED_ANONYMOUS: Final = 0x21  # stays allocated when no page of it is mapped, so that nobody is charged
-_HUGETLB: Final = 0x40000  # counts as nobody's memory
-# LOCK_PI, UNLOCK_PI, TRYLOCK_PI, WAIT_REQUEUE_PI, CMP_REQUEUE_PI, LOCK_PI2: they tie a process to any other one whose
-# number is written down, also outside of the tree. The C library takes their absence for an old kernel.
+_SHARED_ANONYMOUS: Final = 0x21  # stays allocated when no page of it is mapped, and counts for no process
+_HUGETLB: Final = 0x40000  # counts for no process
+# LOCK_PI, UNLOCK_PI, TRYLOCK_PI, WAIT_REQUEUE_PI, CMP_REQUEUE_PI, LOCK_PI2: they tie a process to any other one by its
+# number, also outside the tree. The C library takes their absence for an old kernel.
 _FUTEX_INHERITING: Final = (6, 7, 8, 11, 12, 13)
 _NAMESPACES: Final = 0x7E020000
 _CLONE: Final[Table] = {"clone": ASKED["clone"]}
@@ -124,11 +124,11 @@ _UNIX: Final = 1
 _STREAMS: Final = (1, 5)  # connected for good; a datagram socket of a pair can be sent anywhere
 _SOCKET_TYPE: Final = 0xF
 _NEWEST: Final = 462
-"""The newest system call that the table was made for."""
+"""The newest system call that the table covers."""
 
 
 def ending_number(machine: str) -> int | None:
-    """The number of the call that ends a process."""
+    """The number of `exit_group`, which ends a process."""
     return ASKED["exit_group"][ARCHITECTURES[machine][0]]
 
 
@@ -138,8 +138,8 @@ def sched_setattr_number(machine: str) -> int | None:
 
 
 def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
-    """The filter of trees for a machine (`os.uname().machine`). `own_namespaces`: a mount and a network namespace stand
-    around the tree, and so files may be changed and sockets be made. Raises KeyError."""
+    """The filter of trees for a machine (`os.uname().machine`). `own_namespaces`: the tree has its own mount and
+    network namespaces, so that it may change files and make sockets. Raises KeyError."""
     refusal = returning(REFUSE)
     rules: list[seccomp.Rule] = [
         (_CLONE3, returning(seccomp.ABSENT)),
@@ -164,7 +164,7 @@ def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
 
 
 def _mapping() -> list[Instruction]:
-    """Refuse memory that is nobody's."""
+    """Refuse memory that counts for no process."""
     return [
         *load(3),
         (seccomp.IF_BITS, 3, 0, _HUGETLB),

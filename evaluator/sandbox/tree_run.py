@@ -1,8 +1,8 @@
-"""One run of a command and of whatever it starts, from inside: started confined, watched, ended, accounted for.
+"""One run of a command with every process that it starts, from inside: starts it confined, watches, ends and measures.
 
-`tree_init` is single-threaded and waits in one place (`watch`). Who makes a process waits for it (see `tree_policy`):
-where there are too many the answer is no, and once the tree is to end there is no answer at all, so that nothing new
-can come to be while everything is killed.
+`tree_init` is single-threaded and waits in one place (`watch`). A call that makes a process waits for its answer (see
+`tree_policy`), which is no where there are too many. When the tree is to end there is no answer at all, so that no new
+process appears while all are killed.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from evaluator.sandbox.seccomp import Filter
 from evaluator.sandbox.tree_watch import Tree
 
 RIGHTS: Final = {"read": landlock.READING, "list": landlock.LISTING, "send": landlock.SENDING, "own": landlock.OWNING}
-"""What a tree may do with a path, by the names that the harness uses."""
+"""The rights of a tree on a path, by the names that the harness uses."""
 _RECEIVE: Final = 0xC0502100  # SECCOMP_IOCTL_NOTIF_RECV, of a struct seccomp_notif
 _SEND: Final = 0xC0182101  # SECCOMP_IOCTL_NOTIF_SEND, of a struct seccomp_notif_resp
 _NOTICE: Final = struct.Struct("=QIIiIQ6Q")
@@ -32,14 +32,14 @@ _TOO_MANY: Final = -11  # EAGAIN, as where a limit of the kernel's is met
 _LOOK_S: Final = 0.02
 _SOONEST_S: Final = 0.002
 _GROWTH: Final = 4 << 30
-"""Bytes in a second by which memory may grow: how soon to look again."""
+"""Bytes per second by which memory may grow, which decides when to look again."""
 _SHARE: Final = 4
-"""How many times what a look took of a core to wait for the next one."""
+"""The pause until the next look, as a multiple of the CPU time of the last one."""
 _IN_FLIGHT_S: Final = 0.05
-"""How long a process that was allowed may take to be there."""
+"""Seconds until an allowed process is visible."""
 _CHUNK: Final = 1 << 16
 RESULT_FD: Final = "EVOLVE_RESULT_FD"
-"""The variable with the number of the descriptor to which a command may write its result: one line, the first one."""
+"""The environment variable with the descriptor to which a command may write its result: the first line counts."""
 
 
 class HarnessGone(Exception):
@@ -47,18 +47,18 @@ class HarnessGone(Exception):
 
 
 class TreeRun:
-    """Of one job, as `tree_init` receives it."""
+    """The run of one job, as `tree_init` receives it."""
 
     def __init__(self, control: int, job: dict[str, Any]) -> None:
         self._control, self._job = control, job
         self._scratch: str = job["scratch"]
         self._memory, self._room = self._job["memory_mb"] << 20, self._job["scratch_mb"] << 20
         self._output = bytearray()
-        self._handed, self._handed_over = bytearray(), False  # the first line of the result's pipe; all of it
+        self._handed, self._handed_over = bytearray(), False  # the first line of the result's pipe; whether it is whole
         self._main = self._listener = self._pidfd = self._printed = self._results = -1
-        self._pipes = set[int]()  # those two, while they are open
-        self._allowed: deque[float] = deque()  # when processes and threads were allowed that no look may have seen
-        self._answering_s = 0.0  # what the tree made this process do, which counts as its own
+        self._pipes = set[int]()  # of `_printed` and `_results` those that are open
+        self._allowed: deque[float] = deque()  # when processes and threads were allowed that no look has seen yet
+        self._answering_s = 0.0  # CPU time for the tree's requests, which counts as the tree's
         self._ending_call = tree_policy.ending_number(os.uname().machine)
         self._stopped = ""
         self._peak = 0
@@ -67,7 +67,7 @@ class TreeRun:
         self._poll = select.poll()
 
     def prepare(self, files: dict[str, bytes]) -> None:
-        """Get hold of /proc, which the tree must not see, and fill the scratch folder. Raises OSError."""
+        """Open /proc, which the tree must not see, and fill the scratch folder. Raises OSError."""
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):  # the harness ends it by closing its end
             signal.signal(number, signal.SIG_IGN)
         proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -77,7 +77,7 @@ class TreeRun:
                 for path, kind in self._job["allowed"]:
                     if kind == "send":
                         tree_confine.freeze(path)
-            # By descriptor: the tree may do with the folder what it likes.
+            # By descriptor: the tree may move or remove the folder.
             self._room_of = os.open(os.path.dirname(self._scratch), os.O_PATH | os.O_CLOEXEC)  # noqa: PTH120
             os.mkdir(self._scratch, 0o700)  # noqa: PTH102
             os.mkdir(self._job["shared_memory"], 0o700)  # noqa: PTH102
@@ -106,7 +106,7 @@ class TreeRun:
                 os.close(ready)
                 os.close(go)
                 self._become(printing, handing, report, begin, policy)
-            finally:  # whatever became of it, it must never come back here as a second `tree_init`
+            finally:  # it must never return here as a second `tree_init`
                 os._exit(1)
         for descriptor in (printing, handing, report, begin):
             os.close(descriptor)
@@ -114,11 +114,11 @@ class TreeRun:
         self._pipes |= {printed, results}
         self._tree.main = self._main
         self._pidfd = os.pidfd_open(self._main)
-        said = os.read(ready, 4096).decode(errors="replace")
+        report_text = os.read(ready, 4096).decode(errors="replace")
         os.close(ready)
-        if not said.startswith("ready "):
-            raise OSError(said or "the command's process ended before it was confined")
-        listener = int(said.removeprefix("ready "))
+        if not report_text.startswith("ready "):
+            raise OSError(report_text or "the command's process ended before it was confined")
+        listener = int(report_text.removeprefix("ready "))
         if listener >= 0:
             self._listener = tree_confine.take(self._pidfd, listener)
             self._poll.register(self._listener, select.POLLIN)
@@ -131,7 +131,7 @@ class TreeRun:
         os.close(go)
 
     def _become(self, printing: int, handing: int, report: int, begin: int, policy: Filter | None) -> None:
-        """In the child: confine it, say so, and start the command once `tree_init` says so."""
+        """In the child: confine it, report that, and start the command when `tree_init` allows it."""
         try:
             os.setsid()
             jail.end_with_parent()
@@ -154,7 +154,7 @@ class TreeRun:
             return
         argv = self._job["argv"]
         try:
-            # Nothing else of `tree_init` is inherited: every other descriptor that it opens is closed here.
+            # The only descriptor of `tree_init` that is inherited: all others close here.
             os.set_inheritable(handing, True)
             os.execve(argv[0], argv, {**self._job["environment"], RESULT_FD: str(handing)})
         except OSError as cause:
@@ -162,7 +162,7 @@ class TreeRun:
             os._exit(127 if isinstance(cause, FileNotFoundError) else 126)
 
     def watch(self) -> None:
-        """Until the command ends, or the tree meets a limit. Raises HarnessGone."""
+        """Wait until the command ends, or the tree meets a limit. Raises HarnessGone."""
         while not self._stopped and self._tree.status is None:
             pause = max(0.0, self._next_look - time.monotonic())
             ready = {descriptor for descriptor, _ in self._poll.poll(pause * 1000)}
@@ -200,7 +200,7 @@ class TreeRun:
         return self._tree.account.cpu_s() + self._answering_s
 
     def _measure(self, now: float) -> tuple[int, float]:
-        """Bytes of memory, and of room in the scratch folder (below zero: too much, or too many files)."""
+        """(bytes of memory in use, bytes left in the scratch folder); below zero: too many bytes or files."""
         held, left = 0, 0.0
         if self._job["enclosed"]:
             space = os.fstatvfs(self._room_of)
@@ -227,7 +227,7 @@ class TreeRun:
         return -1.0 if unknown else float(self._room - used - unnamed)
 
     def _read_output(self) -> bool:
-        """Whether there was any."""
+        """Read what was printed; whether there was any."""
         chunk = self._chunk(self._printed)
         most = self._job["output_bytes"]
         self._output += chunk
@@ -236,7 +236,7 @@ class TreeRun:
         return bool(chunk)
 
     def _read_result(self) -> bool:
-        """Whether there was any. What follows the first line is dropped, and so is what is over the limit."""
+        """Read the result's pipe, and keep the first line up to the limit; whether there was any."""
         chunk = self._chunk(self._results)
         if not self._handed_over:
             line, end, _ = chunk.partition(b"\n")
@@ -245,7 +245,7 @@ class TreeRun:
         return bool(chunk)
 
     def _chunk(self, pipe: int) -> bytes:
-        """What there is to be read of a pipe, which is closed at its end; nothing where there is nothing now."""
+        """The bytes in a pipe now, perhaps none; closes the pipe at its end."""
         if pipe not in self._pipes:
             return b""
         try:
@@ -259,11 +259,11 @@ class TreeRun:
         return chunk
 
     def _answer(self) -> None:
-        """Let a process that waits go on, or refuse it another one."""
+        """Answer a waiting process: let its call go on, or refuse a further process."""
         notice = bytearray(_NOTICE.size)
         try:
             fcntl.ioctl(self._listener, _RECEIVE, notice)
-        except OSError:  # it has been killed meanwhile; or all of the tree is gone
+        except OSError:  # it was killed meanwhile, or the whole tree is gone
             if not self._tree.reap():
                 self._poll.unregister(self._listener)
                 self._listener = -1
@@ -288,7 +288,7 @@ class TreeRun:
         self._tree.end()
 
     def ending(self) -> tuple[dict[str, Any], bytes, bytes]:
-        """What is told of it, the end of what was printed, and the result. Once it has ended."""
+        """After the end: (header for the harness, end of the output, result)."""
         while self._read_output() or self._read_result():
             pass
         status = os.waitstatus_to_exitcode(self._tree.status or 0)
@@ -312,7 +312,7 @@ class TreeRun:
         return header, output, content or b""
 
     def _result(self) -> tuple[bytes | None, bool]:
-        """The result, and whether it is too large (then None): what was handed over, or else what the file holds."""
+        """The result, from the pipe or else the file, and whether it is too large (then None)."""
         most = self._job["result_bytes"]
         if len(self._handed) > most:
             return None, True

@@ -1,5 +1,5 @@
-"""A scratch folder: filling it, how much it holds, reading a result, removing it. Nothing in it is believed: links are
-not followed, and folders may be as deep as they like."""
+"""A scratch folder: fills it, measures it, reads a result, removes it. Its content is untrusted: links are not
+followed, and folders may be nested to any depth."""
 
 import contextlib
 import os
@@ -8,17 +8,17 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 NAME_BYTES: Final = 4096
-"""What a file, a folder or a link counts for at least, since the machine pays for that too."""
+"""Bytes that every file, folder or link counts for at least: a name costs memory, too."""
 _DEEPEST: Final = 64
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class TooDeepError(Exception):
-    """Raised when folders lie in each other deeper than they are looked at."""
+    """Raised when folders are nested too deeply to measure."""
 
 
 def fill(folder: str, files: Mapping[str, bytes]) -> None:
-    """Write files by their paths relative to the folder, which is empty. Raises OSError."""
+    """Write files into the empty folder, by relative path. Raises OSError."""
     for name, content in files.items():
         path = os.path.join(folder, name)  # noqa: PTH118 (pathlib takes as long to load as the rest)
         os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
@@ -27,8 +27,8 @@ def fill(folder: str, files: Mapping[str, bytes]) -> None:
 
 
 def result(folder: str, name: str, most: int) -> tuple[bytes | None, bool]:
-    """The bytes of a file in the folder (None where there is no such file, or it is none) and whether it has more than
-    `most` (then None too)."""
+    """(bytes of a file in the folder, whether it has more than `most`); the bytes are None if it has more, or is not a
+    regular file."""
     *parents, last = name.split("/")
     place = -1
     try:
@@ -52,21 +52,21 @@ def result(folder: str, name: str, most: int) -> tuple[bytes | None, bool]:
 
 
 def used_bytes(folder: str, most: int) -> int:
-    """Bytes of what is in a folder, `NAME_BYTES` for each name at least; no more is looked at once it is over `most`.
-    Raises TooDeepError."""
+    """Bytes of everything in a folder, at least `NAME_BYTES` for each name; stops counting above `most`. Raises
+    TooDeepError."""
     total = 0
     seen: set[int] = set()
-    for found in _walk(folder):
-        named_twice = found.st_nlink > 1 and found.st_ino in seen
-        seen.add(found.st_ino)
-        total += NAME_BYTES if named_twice else max(NAME_BYTES, found.st_blocks * 512)
+    for entry in _walk(folder):
+        named_twice = entry.st_nlink > 1 and entry.st_ino in seen
+        seen.add(entry.st_ino)
+        total += NAME_BYTES if named_twice else max(NAME_BYTES, entry.st_blocks * 512)
         if total > most:
             break
     return total
 
 
 def _walk(folder: str) -> Iterator[os.stat_result]:
-    """What is in a folder, at any depth that is allowed; what goes away meanwhile is left out."""
+    """Everything in a folder, up to the deepest level, without what disappears meanwhile. Raises TooDeepError."""
     stack = [os.open(folder, _FOLDER)]
     names = [iter(os.listdir(stack[0]))]  # noqa: PTH208 (of a descriptor)
     try:
@@ -77,9 +77,9 @@ def _walk(folder: str) -> Iterator[os.stat_result]:
                 os.close(stack.pop())
                 continue
             with contextlib.suppress(OSError):
-                found = os.stat(name, dir_fd=stack[-1], follow_symlinks=False)
-                yield found
-                if stat.S_ISDIR(found.st_mode):
+                entry = os.stat(name, dir_fd=stack[-1], follow_symlinks=False)
+                yield entry
+                if stat.S_ISDIR(entry.st_mode):
                     if len(stack) > _DEEPEST:
                         raise TooDeepError(f"folders more than {_DEEPEST} deep in the scratch folder")
                     inner = _opened(name, stack[-1])
@@ -91,10 +91,8 @@ def _walk(folder: str) -> Iterator[os.stat_result]:
 
 
 def remove(folder: str) -> None:
-    """Remove a scratch folder that no process uses any more, whatever is in it. Raises OSError.
-
-    Folders inside are moved to the top before they are emptied, so that none is too deep for a path.
-    """
+    """Remove a scratch folder that no process uses any more. Raises OSError. Folders inside are moved to the top before
+    they are emptied, so that none is too deep for a path."""
     top = _opened(folder, None)
     try:
         count, token = 0, f"\x01{os.urandom(8).hex()}-"
@@ -124,7 +122,7 @@ def remove(folder: str) -> None:
 
 
 def _opened(name: str, place: int | None) -> int:
-    """A folder that is there, made readable and writable if it is not. Links are not followed."""
+    """A descriptor of an existing folder, made readable and writable if it is not. Links are not followed."""
     there = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
     try:
         if os.fstat(there).st_mode & 0o700 != 0o700:

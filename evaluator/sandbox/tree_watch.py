@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 _GONE_S: Final = 20.0
-"""How long processes that were killed may take to be gone."""
+"""Seconds that killed processes may take to be gone."""
 _ORDINARY: Final = 64
-"""How many descriptors a program may have without further ado."""
+"""Descriptors of a program that do not count as memory."""
 _BUFFER_KB: Final = 208  # of a socket, unless the machine is set up otherwise
 _PRIVATE: Final = (b"RssAnon:", b"RssFile:", b"VmPTE:", b"VmSwap:")
 _SHARED: Final = b"RssShmem:"
@@ -90,35 +90,35 @@ class Account:
 
 
 class Tree:
-    """The processes below this one, through a descriptor of /proc (which may be mounted nowhere any more)."""
+    """The processes below this one, through a descriptor of /proc, which need not be mounted any more."""
 
     def __init__(self, proc: int) -> None:
         self._proc = proc
         self._root = os.getpid()
         self.account = Account(self._root)
-        self.main = 0  # the first process, to be set by who made it
+        self.main = 0  # the first process, set by its maker
         self.status: int | None = None  # its wait status, once it has ended
         self.tasks = 1
 
     def look(self) -> None:
-        """Read the CPU time of every process; `tasks` is the number of processes and threads that live."""
+        """Read the CPU time of every process; `tasks` is the number of living processes and threads."""
         self.reap()
-        found = self._walk()
-        known = self.account.seen
-        gone = {process for process in found.keys() & known.keys() if found[process].started != known[process].started}
-        for process in known.keys() - found.keys():  # a walk may miss one whose sibling ends meanwhile
+        living = self._walk()
+        seen = self.account.seen
+        gone = {process for process in living.keys() & seen.keys() if living[process].started != seen[process].started}
+        for process in seen.keys() - living.keys():  # a walk may miss one whose sibling ends meanwhile
             sample = self.sample(process)
-            if sample is None or sample.started != known[process].started:
+            if sample is None or sample.started != seen[process].started:
                 gone.add(process)
             else:
-                found[process] = sample
+                living[process] = sample
         self.account.vanished(gone)
-        for process, sample in found.items():
+        for process, sample in living.items():
             self.account.note(process, sample)
-        self.tasks = sum(sample.threads for sample in found.values() if not sample.zombie)
+        self.tasks = sum(sample.threads for sample in living.values() if not sample.zombie)
 
     def about_to_end(self, thread: int) -> None:
-        """Note the process of a thread that waits to be let go."""
+        """Record the process of a thread that waits for permission to end it."""
         if thread not in self.account.seen:
             thread = int(_field(self._read(f"{thread}/status"), b"Tgid:"))
         sample = self.sample(thread)
@@ -126,7 +126,7 @@ class Tree:
             self.account.note(thread, sample)
 
     def reap(self) -> bool:
-        """Collect the children of this process that have ended. Whether there are others."""
+        """Collect the children of this process that have ended; whether there are others."""
         while True:
             try:
                 process, status, usage = os.wait4(-1, os.WNOHANG)
@@ -139,7 +139,7 @@ class Tree:
             self.account.collected(process, usage.ru_utime + usage.ru_stime)
 
     def end(self) -> None:
-        """Kill all of it, and wait until it is gone. Nothing new may come to be meanwhile. Raises TimeoutError."""
+        """Kill all processes and wait until they are gone; no new one may start meanwhile. Raises TimeoutError."""
         deadline = time.monotonic() + _GONE_S
         self.look()
         while self.reap():
@@ -152,11 +152,9 @@ class Tree:
         self.look()
 
     def memory(self, *, exact: bool = False) -> tuple[int, int]:
-        """Bytes in memory: (private ones and files, shared memory), what two processes share counted for each; `exact`:
-        counted once, where that can be read, which is slow.
-
-        Many open descriptors count too, since the kernel holds what was written into a pipe or a socket and not read.
-        """
+        """(bytes of private memory and files, bytes of shared memory). Memory that two processes share counts for each;
+        `exact`: once, where that can be read, which is slow. Many open descriptors count too: the kernel holds what was
+        written into a pipe or a socket and not read."""
         private = shared = 0
         for process, sample in self.account.seen.items():
             if sample.zombie:
@@ -173,14 +171,14 @@ class Tree:
         return private << 10, shared << 10
 
     def _buffers(self, process: int) -> int:
-        """KiB that the descriptors of a process may hold, beyond those that every program has."""
+        """KiB that the descriptors of a process may hold, without the ordinary ones."""
         with contextlib.suppress(OSError):  # gone; a kernel before 6.2 says 0
             return max(0, os.stat(f"{process}/fd", dir_fd=self._proc).st_size - _ORDINARY) * _BUFFER_KB
         return 0
 
     def unnamed_bytes(self, folder: str) -> tuple[int, bool]:
-        """Bytes of files that were in a folder, have no name any more and are open, and whether there are others whose
-        size is unknown: mapped but not open, or of a process that cannot be looked into."""
+        """(bytes of open files of a folder without a name, whether there are more of unknown size: mapped but not open,
+        or of a process that cannot be read)."""
         sizes: dict[int, int] = {}
         mapped: set[int] = set()
         unknown = False
@@ -190,7 +188,7 @@ class Tree:
                 continue
             try:
                 sizes.update(self._open_unnamed(process, start))
-            except PermissionError:  # it hides; or it is just ending, and has no memory any more
+            except PermissionError:  # it hides, or is just ending and has no memory any more
                 unknown = unknown or b"\nVmRSS:" in self._read(f"{process}/status")
             except OSError:
                 continue
@@ -201,15 +199,15 @@ class Tree:
         return sum(sizes.values()), unknown or not mapped <= sizes.keys()
 
     def _open_unnamed(self, process: int, start: bytes) -> dict[int, int]:
-        """Inode and bytes of what a process has open of it. Raises OSError."""
+        """Inodes and bytes of such files that a process has open. Raises OSError."""
         sizes: dict[int, int] = {}
         for name in self._list(f"{process}/fd"):
             path = f"{process}/fd/{name}"
             with contextlib.suppress(FileNotFoundError):
                 target = os.fsencode(os.readlink(path, dir_fd=self._proc))
                 if target.startswith(start) and target.endswith(b" (deleted)"):
-                    found = os.stat(path, dir_fd=self._proc)
-                    sizes[found.st_ino] = found.st_blocks * 512
+                    file = os.stat(path, dir_fd=self._proc)
+                    sizes[file.st_ino] = file.st_blocks * 512
         return sizes
 
     def _lives(self, process: int, sample: Sample) -> bool:
@@ -217,28 +215,28 @@ class Tree:
         return now is not None and now.started == sample.started and not now.zombie
 
     def _walk(self) -> dict[int, Sample]:
-        found: dict[int, Sample] = {}
+        samples: dict[int, Sample] = {}
         waiting = self._children(self._root, 1)
         while waiting:
             process = waiting.pop()
-            sample = None if process in found else self.sample(process)
+            sample = None if process in samples else self.sample(process)
             if sample is not None:
-                found[process] = sample
+                samples[process] = sample
                 if not sample.zombie:
                     waiting += self._children(process, sample.threads)
-        return found
+        return samples
 
     def _kill(self, process: int, sample: Sample) -> None:
         with contextlib.suppress(OSError):  # gone already
             pidfd = os.pidfd_open(process)
             try:
-                if self._lives(process, sample):  # and the descriptor is not of a later one of that number
+                if self._lives(process, sample):  # else the descriptor is of a later process of that number
                     signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             finally:
                 os.close(pidfd)
 
     def sample(self, process: int) -> Sample | None:
-        """One process now; None when there is none of that number."""
+        """A process as it is now; None when there is none of that number."""
         text = self._read(f"{process}/stat")
         if not text:
             return None
@@ -263,7 +261,7 @@ class Tree:
         return [int(child) for name in names for child in self._read(f"{process}/task/{name}/children").split()]
 
     def _read(self, path: str) -> bytes:
-        """A file of /proc; empty when there is none, or its process has just gone."""
+        """The content of a file of /proc; empty where it, or its process, has gone."""
         try:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
         except OSError:
@@ -287,6 +285,6 @@ class Tree:
 
 
 def _field(text: bytes, name: bytes) -> int:
-    """The number behind a name at the beginning of a line; 0 where there is no such line."""
-    found = (b"\n" + text).partition(b"\n" + name)[2].split(maxsplit=1)
-    return int(found[0]) if found else 0
+    """The number after a name at the beginning of a line; 0 where there is no such line."""
+    words = (b"\n" + text).partition(b"\n" + name)[2].split(maxsplit=1)
+    return int(words[0]) if words else 0

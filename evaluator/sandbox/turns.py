@@ -1,10 +1,12 @@
-"""Who runs at the same time: candidates among each other as a rule, and one alone where it must not be helped.
+"""Execution slots for candidates: many at a time, or one exclusively; and cancelling all of them.
 
-Two programs that run at the same time can always tell each other something (by heat, caches, time itself), and so a
-program may answer with another one's work. What is to confirm a score is therefore asked while no other candidate of
-this process runs, in whichever evaluator. Other processes on the machine cannot be kept from running.
+Two programs that run at the same time can always exchange information (by heat, caches, time itself), so that one could
+answer with the other's work. A score is therefore confirmed while no other candidate runs in this process, not even in
+another evaluator. Other processes on the machine are not affected.
 
-A thread that waits to be alone comes before those that come after it, and must not run a candidate meanwhile.
+A thread that waits for the exclusive slot comes before later threads, and must not run a candidate meanwhile. Every
+wait here looks for cancellation in slices. The thread that holds a candidate kills it itself, so that no two threads
+touch a descriptor.
 """
 
 import contextlib
@@ -15,14 +17,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Generic, TypeVar
 
-from evaluator.sandbox.cancellation import SLICE_S, Cancellation
+from evaluator.errors import EvaluationCancelled
 
 Place = TypeVar("Place")
+SLICE_S: Final = 0.25
+"""The longest time between two looks."""
 _CLOSING_S: Final = 4 * SLICE_S
 
 
+class Cancellation(threading.Event):
+    """Set once, for good, from any thread: no verdict is wanted any more."""
+
+    def check(self) -> None:
+        """Raises EvaluationCancelled once it is set."""
+        if self.is_set():
+            raise EvaluationCancelled("the evaluator was closed before there was a verdict")
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep. Raises EvaluationCancelled at once when it is set."""
+        self.wait(seconds)
+        self.check()
+
+
 class ExclusiveSlot:
-    """Counts the candidates that run, and lets those of one thread be the only ones."""
+    """Counts the running candidates, and lets one thread run its candidates exclusively."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -31,7 +49,7 @@ class ExclusiveSlot:
         self._owner: int | None = None
 
     def enter(self) -> bool:
-        """Be among others, until `leave`; False when another thread is alone or is about to be."""
+        """Count this thread in until `leave`; False when another thread has or awaits the exclusive slot."""
         with self._changed:
             may_enter = self._may_enter()
             self._inside += may_enter
@@ -45,13 +63,13 @@ class ExclusiveSlot:
                 self._changed.notify_all()
 
     def wait(self) -> None:
-        """Wait until `enter` is likely to succeed, a moment at the most."""
+        """Wait until `enter` is likely to succeed, at most `SLICE_S` seconds."""
         with self._changed:
             self._changed.wait_for(self._may_enter, timeout=SLICE_S)
 
     @contextmanager
     def alone(self, cancellation: Cancellation) -> Iterator[None]:
-        """Be the only thread whose candidates run; waits for those that do. Raises EvaluationCancelled."""
+        """Wait for the running candidates, then be the only thread that runs any. Raises EvaluationCancelled."""
         me = threading.get_ident()
         if self._owner == me:
             yield
@@ -78,12 +96,12 @@ class ExclusiveSlot:
 
 
 OF_THIS_PROCESS = ExclusiveSlot()
-"""The one of all evaluators here: a suite's and its held-out suite's share it."""
+"""The slot that all evaluators of this process share."""
 
 
 class Places(Generic[Place]):
-    """Places for candidates, shared by the threads of one evaluator: as many run at a time as there are places. Once
-    `cancellation` is set, whoever waits for one gets EvaluationCancelled."""
+    """Places for candidates, one for each that may run at a time, shared by the threads of one evaluator. A wait raises
+    EvaluationCancelled once `cancellation` is set."""
 
     def __init__(self, places: Sequence[Place], cancellation: Cancellation) -> None:
         self.cancellation = cancellation
@@ -93,13 +111,12 @@ class Places(Generic[Place]):
             self._free.put(place)
 
     def take(self) -> Place:
-        """One of them, with this thread among those that run candidates; waits until one is free, and while another
-        thread's candidate is to run alone."""
+        """Wait for a free place, and while another thread is exclusive; count this thread among those that run."""
         while True:
             place = self._next()
             if OF_THIS_PROCESS.enter():
                 return place
-            self._free.put(place)  # whoever is to be alone may need it
+            self._free.put(place)  # the exclusive thread may need it
             OF_THIS_PROCESS.wait()
 
     def give_back(self, place: Place) -> None:
@@ -108,7 +125,7 @@ class Places(Generic[Place]):
         OF_THIS_PROCESS.leave()
 
     def drained(self, within_s: float) -> list[Place]:
-        """The places that get free within so many seconds. They stay taken: nobody gets one once all is cancelled."""
+        """Take the places that become free within some seconds, for good: everything is cancelled."""
         deadline = time.monotonic() + within_s
         drained: list[Place] = []
         with contextlib.suppress(queue.Empty):
@@ -133,7 +150,7 @@ class Turns(Places[None]):
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """One of them; waits until one is free."""
+        """Wait for a turn."""
         self.take()
         try:
             yield
@@ -147,7 +164,7 @@ class Turns(Places[None]):
             yield
 
     def close(self) -> None:
-        """Cancel, and wait a moment until nobody has a turn any more. A thread that is busy with the task's own code
-        cannot be stopped: it will find this cancelled."""
+        """Cancel, and wait a moment for the turns to end. A thread that runs the task's own code cannot be stopped: it
+        sees the cancellation later."""
         self.cancellation.set()
         self.drained(_CLOSING_S)

@@ -1,4 +1,4 @@
-"""A worker, seen from the harness: one zygote process and the socket that steers it."""
+"""The harness's side of a worker: one zygote process and its socket."""
 
 import contextlib
 import select
@@ -11,23 +11,23 @@ from typing import Any, Final
 
 from evaluator.errors import SandboxError, TaskError
 from evaluator.sandbox import bubblewrap, enclosure, landlock, packages, zygote
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LANDLOCK
 from evaluator.sandbox.options import Confinement
 from evaluator.sandbox.process import ENVIRONMENT, START_S, SandboxProcess
+from evaluator.sandbox.turns import Cancellation
 
-# What the importable modules would import lazily, at a moment when a candidate can open no file any more.
+# Modules that the importable ones import lazily, when a candidate can open no file any more.
 _PRELOAD: Final = ("_strptime", "encodings.ascii", "encodings.latin_1", "unicodedata", "linecache", "collections.abc")
 _ANSWER_S: Final = 20.0
-"""How long a zygote may take to answer before it counts as dead (a fork takes a millisecond)."""
+"""Seconds after which a zygote counts as dead (a fork takes a millisecond)."""
 _FIRST_TO_GO: Final = ("/bin/sh", "-c", '{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
-"""Starts what follows so that the kernel, when memory runs out, ends it and its candidates before anything else of the
-user: a candidate cannot ask for that itself (behind bubblewrap is no /proc). Nothing is lost: it is tried again."""
+"""Starts a command such that the kernel, when memory runs out, ends it and its candidates before the user's other
+processes. A candidate could not arrange that itself (bubblewrap hides /proc). Nothing is lost: it is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """What a worker prepares for its candidates."""
+    """The settings that a worker prepares for its candidates."""
 
     entry_point: str
     adapter_source: str
@@ -36,13 +36,13 @@ class WorkerSettings:
     cpu_total_s: float
     answer_bytes: int = 64 * 1024
     adapter_file: str = "adapter.py"  # as messages name it
-    item_by_item: bool = False  # whether its programs are asked so, and its adapter defines begin()
-    hash_seed: int = 0  # sets of strings must iterate alike in every process
+    item_by_item: bool = False  # whether instances are asked so, and the adapter defines begin()
+    hash_seed: int = 0  # fixed: sets of strings must iterate in the same order in every process
 
     def document(
         self, confinement: Confinement, layers: Sequence[str], outside: dict[str, str] | None
     ) -> dict[str, Any]:
-        """What a zygote is sent first. Raises SandboxError when a package is not installed."""
+        """The first frame to a zygote. Raises SandboxError when a package is not installed."""
         return {
             "entry_point": self.entry_point,
             "adapter": self.adapter_source,
@@ -62,7 +62,7 @@ class WorkerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a candidate's process ended: the wait status, its CPU seconds in all, its peak memory."""
+    """How a candidate's process ended: its wait status, total CPU seconds and peak memory."""
 
     status: int
     cpu_s: float
@@ -70,16 +70,16 @@ class Ending:
 
 
 class Worker(SandboxProcess):
-    """One zygote, which has loaded. Each candidate puts on `layers`: those asked for, without Landlock where the kernel
-    has none. A worker is of no use once a wait has raised."""
+    """One zygote, ready for candidates. Each puts on `layers`: those asked for, without Landlock where the kernel has
+    none. A worker is useless once a wait has raised."""
 
     def __init__(
         self, settings: WorkerSettings, confinement: Confinement, cancellation: Cancellation | None = None
     ) -> None:
-        """Start it, and wait until it has loaded. Raises SandboxError, TaskError if it is the adapter that does not
-        load, EvaluationCancelled."""
+        """Start it, and wait until it is ready. Raises SandboxError, TaskError if the adapter does not load, and
+        EvaluationCancelled."""
         self.candidates = 0
-        self.retired = False  # set by whoever saw something that it should not go on after
+        self.retired = False  # set after anything suspicious: no further candidate may follow
         self.layers = tuple(layer for layer in confinement.layers if layer != LANDLOCK or landlock.version())
         around: list[str] = []
         if confinement.bubblewrap is not None:
@@ -126,20 +126,20 @@ class Worker(SandboxProcess):
 
 
 def kill(pidfd: int) -> None:
-    """Kill the process behind `pidfd`, for certain; a process that has ended is left as it is."""
+    """Kill the process behind `pidfd`, unless it has ended."""
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
 def has_ended(pidfd: int, within_s: float) -> bool:
-    """Whether the process behind `pidfd` ends by itself within so many seconds."""
+    """Whether the process behind `pidfd` ends by itself within some seconds."""
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
     return bool(poll.poll(within_s * 1000))
 
 
 def process_id(pidfd: int) -> int:
-    """The process id behind `pidfd` as this process sees it, whatever namespace it came from; -1 when it has ended."""
+    """The process id behind `pidfd` in this process's namespace; -1 when it has ended."""
     with open(f"/proc/self/fdinfo/{pidfd}", "rb") as info:  # noqa: PTH123 (once per candidate)
         for line in info:
             if line.startswith(b"Pid:"):

@@ -1,8 +1,8 @@
 """A worker's process: loads what candidates may import, then forks one fresh process for each candidate.
 
-Run as a script by path, with `-s -S -P -B` and an explicit environment. It holds no secret and no instance, and
-never reads a byte of a candidate. What it needs beyond what candidates may import is imported late, to be told apart
-from that and hidden from them. It serves one harness over one stream socket (descriptor in the first argument):
+Run as a script by path, with `-s -S -P -B` and an explicit environment. It holds no secret and no instance, and never
+reads a byte of a candidate. Its own modules are imported after those for candidates, so that it can hide them. It
+serves one harness over one stream socket (descriptor in the first argument):
 
     harness: a frame {"entry_point", "adapter", "adapter_function", "importable", "available", "preload", "packages",
              "path", "layers", "memory_mb", "cpu_total_s", "answer_bytes", "outside": {"file", "socket_name"} to prove
@@ -10,7 +10,7 @@ from that and hidden from them. It serves one harness over one stream socket (de
     zygote:  a frame {"started": true}, or {"failed": reason, "adapter": whether that is what failed}
     harness: SPAWN with two descriptors (the candidate's request and reply ends)
     zygote:  SPAWNED with the pidfd of the candidate
-    harness: REAP, after it has killed the candidate or seen it end
+    harness: REAP, once the candidate has been killed or has ended
     zygote:  an `ENDING` (wait status, CPU seconds, peak memory in KiB)
 
 The end of the stream is the end of the harness: the zygote kills its candidate and ends.
@@ -35,12 +35,12 @@ SPAWNED: Final = b"s"
 REAP: Final = b"R"
 ENDING: Final = struct.Struct("!qdq")
 
-# An import that stands inside of something, a function most of the time: one line, or names in parentheses.
+# An indented import, mostly in a function: one line, or names in parentheses.
 _INNER_IMPORT: Final = re.compile(
     r"^[ \t]+(?:import[ \t]+([\w., \t]+)|from[ \t]+([\w.]+)[ \t]+import[ \t]+(?:\(([^)]*)\)|([\w, \t]+)))", re.MULTILINE
 )
 _NOT_FOR_PROGRAMS: Final = frozenset({"conftest", "distutils", "f2py", "test", "tests"})
-"""Parts of names of modules that test packages or build them."""
+"""Parts of the names of modules for testing or building packages."""
 
 
 class _PackageError(Exception):
@@ -48,7 +48,7 @@ class _PackageError(Exception):
 
 
 class _AdapterError(Exception):
-    """Raised when it is the task's adapter that does not load."""
+    """Raised when the task's adapter does not load."""
 
 
 def main() -> None:
@@ -58,12 +58,12 @@ def main() -> None:
     try:
         setup = _prepare(settings)
     except BaseException as cause:  # noqa: BLE001 - boundary: the reason must reach the harness, whatever it is
-        _tell(control, {"failed": str(cause)[:2000], "adapter": isinstance(cause, _AdapterError)})
+        _send(control, {"failed": str(cause)[:2000], "adapter": isinstance(cause, _AdapterError)})
         sys.exit(1)
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     gc.collect()
     gc.freeze()
-    _tell(control, {"started": True})
+    _send(control, {"started": True})
     _serve(control, setup, null)
 
 
@@ -94,15 +94,13 @@ def _prepare(settings: dict[str, Any]) -> Any:
     try:
         adapt = runner.load_adapter(settings["adapter"], settings["adapter_function"])
     except BaseException as cause:
-        raise _AdapterError(_told(cause)) from cause
+        raise _AdapterError(_describe_adapter_error(cause)) from cause
     return runner.Setup(settings=settings, adapt=adapt, hidden=hidden, policy=jail.prepare(settings["layers"]))
 
 
 def _import_early(packages: set[str]) -> None:
-    """Import what the loaded modules of packages import when their functions are called: a candidate could not.
-
-    That is modules of these packages and of Python. What cannot be imported here is missing for candidates as well.
-    """
+    """Import modules of Python and of these packages that the loaded ones import inside functions: a candidate could
+    not. A module that cannot be imported here is missing for candidates as well."""
     read: set[str] = set()
     tried: set[str] = set()
     while waiting := [name for name in sys.modules if name.partition(".")[0] in packages and name not in read]:
@@ -118,7 +116,7 @@ def _import_early(packages: set[str]) -> None:
 
 
 def _inner_imports(module: ModuleType) -> Iterator[str]:
-    """The names, perhaps of modules, that the source of a module imports anywhere but at the beginning of a line."""
+    """The names, perhaps of modules, that the source of a module imports on indented lines."""
     file = vars(module).get("__file__") or ""
     if not file.endswith(".py") or not os.path.isfile(file):  # noqa: PTH113 (pathlib would be hidden machinery)
         return
@@ -139,14 +137,14 @@ def _inner_imports(module: ModuleType) -> Iterator[str]:
 
 
 def _may_be_module(name: str) -> bool:
-    """Whether importing it could load something: not where it is loaded, or something else of a module that is."""
+    """Whether importing the name could load a module: not if it is loaded, or is another attribute of a loaded one."""
     parent, _, last = name.rpartition(".")
     holder = sys.modules.get(parent)
     return name not in sys.modules and (holder is None or (last not in vars(holder) and hasattr(holder, "__path__")))
 
 
-def _told(cause: BaseException) -> str:
-    """What is wrong with the adapter, to be put behind the name of its file."""
+def _describe_adapter_error(cause: BaseException) -> str:
+    """The adapter's error as text, to follow the name of its file."""
     from evaluator.sandbox import faults, runner
 
     if isinstance(cause, runner.UnfitError):
@@ -170,7 +168,7 @@ def _serve(control_fd: int, setup: Any, null: int) -> None:
             if candidate == 0:
                 try:
                     runner.run(setup, request=descriptors[0], reply=descriptors[1], null=null, parent=me)
-                finally:  # whatever became of it, it must never come back here as a second zygote
+                finally:  # it must never return here as a second zygote
                     os._exit(1)
             pidfd = os.pidfd_open(candidate)
             socket.send_fds(control, [SPAWNED], [pidfd])
@@ -186,7 +184,7 @@ def _serve(control_fd: int, setup: Any, null: int) -> None:
             return
 
 
-def _tell(control: int, document: dict[str, Any]) -> None:
+def _send(control: int, document: dict[str, Any]) -> None:
     text = json.dumps(document).encode()
     os.write(control, len(text).to_bytes(4, "big") + text)
 

@@ -1,4 +1,4 @@
-"""The files of suites and of their bounds as the scripts that make them write them: JSON, one entry a line."""
+"""The text of files of suites and bounds: JSON, one entry a line."""
 
 import json
 from collections.abc import Iterable, Mapping

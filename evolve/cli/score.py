@@ -7,8 +7,8 @@ from evaluator.certificate import judge_again
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.fresh import draw_suite
 from evaluator.opening import OpenedEvaluator, open_evaluator
-from evaluator.peer import score_results, solve_suite
 from evaluator.places import DEFAULT_TASK
+from evaluator.suite_scorer import score_results, solve_suite
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evaluator.waiting import threads

@@ -80,4 +80,4 @@ def test_a_script_of_another_name_is_asked_to_be_named(tmp_path, evolve):
     (tmp_path / "evaluate.sh").write_text("")
     assert "with `script: FILE` for a script of another name" in evolve("score", program, "--task", tmp_path, code=2)
     (tmp_path / "task.yaml").write_text("description: none\n")
-    assert "`script: FILE` names another one" in evolve("score", program, "--task", tmp_path, code=2)
+    assert "`script: FILE` names another script" in evolve("score", program, "--task", tmp_path, code=2)

@@ -184,4 +184,4 @@ def test_without_bubblewrap_a_program_that_may_not_be_executed_meets_the_levels_
     assert "sandbox level standard lets no file be made executable" in said
     assert "Permission denied: './prog'" in said
     assert "install bubblewrap" in said
-    assert "it is this machine's fault" in said
+    assert "the fault is this machine's" in said

@@ -62,7 +62,7 @@ def test_an_attack_gains_nothing_and_leaves_nothing(confined: SandboxedEvaluator
     after = confined.evaluate(HONEST)
     assert after.correct
     assert after.combined_score == after.ceiling
-    # A worker may have been replaced; beside that there are no more processes than before.
+    # A worker may have been replaced; otherwise there are no more processes than before.
     assert len(descendants(os.getpid())) <= len(family)
 
 

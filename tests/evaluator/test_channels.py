@@ -115,7 +115,7 @@ def test_while_a_program_is_confirmed_no_other_candidate_runs(folder: Path) -> N
     task = load_task(str(folder))
     with (
         SandboxedEvaluator(task, task.suite(), workers=3) as evaluator,
-        SandboxedEvaluator(task, task.suite(), workers=1, alone=True) as twin,
+        SandboxedEvaluator(task, task.suite(), workers=1, alone=True) as second,
     ):
         first = evaluator.evaluate(SLOW)
         done = threading.Event()
@@ -131,7 +131,7 @@ def test_while_a_program_is_confirmed_no_other_candidate_runs(folder: Path) -> N
         judged.unlink()
         seen: list[list[str]] = []
         try:
-            for confirm in (lambda: evaluator.examine(SLOW, first), lambda: twin.evaluate(SLOW)):
+            for confirm in (lambda: evaluator.examine(SLOW, first), lambda: second.evaluate(SLOW)):
                 until(lambda: judged.exists() and len(judged.read_text().split()) > 4)
                 confirm()
                 until(lambda: judged.read_text().split()[-1] != me)
@@ -154,7 +154,7 @@ def test_who_waits_to_be_alone_can_be_cancelled(smallest: Task) -> None:
     limits = dataclasses.replace(suite.limits, cpu_per_instance_s=600, cpu_total_s=600)
     with (
         SandboxedEvaluator(smallest, dataclasses.replace(suite, limits=limits), workers=1) as busy,
-        SandboxedEvaluator(smallest, suite, workers=1, alone=True) as twin,
+        SandboxedEvaluator(smallest, suite, workers=1, alone=True) as second,
     ):
         found: list[EvaluatorError] = []
 
@@ -168,9 +168,9 @@ def test_who_waits_to_be_alone_can_be_cancelled(smallest: Task) -> None:
         running = threading.Thread(target=run, args=(busy, "def smallest(items):\n    while True: pass\n"))
         running.start()
         until(lambda: bool(descendants(os.getpid()) - before))
-        waiting = threading.Thread(target=run, args=(twin, HONEST))
+        waiting = threading.Thread(target=run, args=(second, HONEST))
         waiting.start()
-        twin.cancel()
+        second.cancel()
         waiting.join(30)
         assert not waiting.is_alive()
         assert running.is_alive()

@@ -32,10 +32,10 @@ def excess_of(first: list[float], second: list[float]) -> int:
 
 @given(FEW, FEW)
 def test_the_pairs_are_those_of_every_way_to_deal(first: list[float], second: list[float]) -> None:
-    pooled, told = [*first, *second], []
+    pooled, excesses = [*first, *second], []
     for way in combinations(range(len(pooled)), len(second)):
         dealt = [[pooled[at] for at in range(len(pooled)) if (at in way) is side] for side in (False, True)]
-        told.append(abs(excess_of(*dealt)))
+        excesses.append(abs(excess_of(*dealt)))
     excess = abs(excess_of(first, second))
-    share = Fraction(sum(one >= excess for one in told), len(told))
+    share = Fraction(sum(one >= excess for one in excesses), len(excesses))
     assert as_uneven(first, second, excess) == as_uneven(second, first, excess) == share

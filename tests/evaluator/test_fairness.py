@@ -121,7 +121,7 @@ def test_a_busy_core_is_no_timeout(smallest: Task, suite: Suite, busy_core: int)
 
 
 def killed_while(source: str, evaluator: SandboxedEvaluator, times: int) -> Evaluation:
-    """Evaluate, while the candidate's process (the youngest) is killed so many times."""
+    """Evaluate, while the candidate's process (the youngest) is killed `times` times."""
     found: list[Evaluation] = []
     running = threading.Thread(target=lambda: found.append(evaluator.evaluate(source)))
     running.start()

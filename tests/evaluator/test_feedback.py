@@ -1,4 +1,4 @@
-"""What the author of a program is told: which instances, which numbers, in few words."""
+"""The feedback to the author of a program: which instances, which numbers, in few words."""
 
 import dataclasses
 from fractions import Fraction
@@ -6,7 +6,7 @@ from fractions import Fraction
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.feedback import feedback
-from evaluator.peer import score_results
+from evaluator.suite_scorer import score_results
 from evaluator.task import Task
 
 
@@ -37,7 +37,7 @@ def test_feedback_stays_short_whatever_the_program_says(evaluator: SandboxedEval
     assert evaluation.feedback.startswith("The program does not load, so no instance was run.")
 
 
-def test_distances_are_told_on_either_side_of_zero(smallest: Task) -> None:
+def test_distances_are_given_on_either_side_of_zero(smallest: Task) -> None:
     suite = smallest.suite()
     bounds = [Fraction(-4), Fraction(0), Fraction(4), Fraction(-1), Fraction(0)]
     costs = [Fraction(-3), Fraction(1, 2), Fraction(5), Fraction(-1), Fraction(0)]
@@ -45,8 +45,8 @@ def test_distances_are_told_on_either_side_of_zero(smallest: Task) -> None:
     suite = dataclasses.replace(suite, instances=instances)
     results = [InstanceResult(instance=i, outcome=Outcome.OK, cost=cost) for i, cost in enumerate(costs)]
     evaluation = dataclasses.replace(score_results(smallest, suite, results), quarantine=None)
-    told = feedback(smallest, suite, evaluation)
-    assert told == (
+    text = feedback(smallest, suite, evaluation)
+    assert text == (
         "All 5 instances succeeded; 2 reach their bound exactly. Farthest from the bound: "
         "instance 1 (2 items): cost 0.5, bound 0; "
         "instance 0 (3 items): cost -3, bound -4 (25.0 % above); "

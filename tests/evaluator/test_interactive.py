@@ -193,7 +193,7 @@ def test_the_answers_of_a_conversation_can_be_judged_again(data: st.DataObject) 
 
 
 def at(item: int, does: str, instance: int = 1) -> str:
-    """First fit, but for one item of one instance, of which it says `does` (the instances are told by their length)."""
+    """First fit, which answers one item of one instance by `does` (the length identifies the instance)."""
     return (
         f"count = [-1, 0]\n"
         f"def choose_bin(size, room, capacity):\n"
@@ -347,7 +347,7 @@ def test_cancelling_ends_a_conversation_that_is_under_way(folder: Path) -> None:
         ),
     ],
 )
-def test_what_a_judge_does_wrong_is_told_by_file_line_and_function(folder: Path, converse: str, said: str) -> None:
+def test_what_a_judge_does_wrong_is_reported_by_file_line_and_function(folder: Path, converse: str, said: str) -> None:
     folder = judged(folder, f"def converse(instance):\n{converse}\n")
     with pytest.raises(TaskError) as caught:
         if "finally" in converse:

@@ -1,4 +1,4 @@
-"""Which level is reached, as whom and where; what is refused, in one sentence; what each layer was seen to do."""
+"""Which level is reached, by which user and where; what is refused, in one sentence; what each layer stops."""
 
 import json
 import os
@@ -13,10 +13,10 @@ import evaluator
 from evaluator.errors import SandboxError
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap, levels
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LEVELS, OF_CANDIDATE, level_of
 from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.probe import probe_candidates
+from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Task
 
 ROOT = Path(evaluator.__file__).parent.parent
@@ -109,7 +109,7 @@ def test_an_unknown_level_is_refused_by_name(smallest: Task) -> None:
         SandboxedEvaluator(smallest, smallest.suite(), workers=1, confined=SandboxOptions(require_level="total"))
 
 
-def test_other_systems_are_told_where_it_runs(smallest: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_get_a_hint_where_it_runs(smallest: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     for system, way in (("darwin", "this is macOS: run evolve in a Linux container"), ("win32", "in WSL2")):
         monkeypatch.setattr(sys, "platform", system)
         with pytest.raises(SandboxError, match=way):

@@ -206,7 +206,7 @@ def test_instances_and_metrics_that_are_none_get_their_sentence(make: Make, judg
         ("suites: {a: {best_known: [{value: 3}]}}\n", "best_known[0].source is missing"),
     ],
 )
-def test_what_task_yaml_says_wrongly_is_told_by_line_and_key(make: Make, yaml: str, said: str) -> None:
+def test_what_task_yaml_says_wrongly_is_reported_by_line_and_key(make: Make, yaml: str, said: str) -> None:
     folder = make(ECHO, yaml)
     with pytest.raises(TaskError) as raised:
         scored(folder)
@@ -256,7 +256,7 @@ def test_scipy_computes_in_the_sandbox(make: Make) -> None:
         ("def (:\n", "initial.py line 1: is not Python"),
     ],
 )
-def test_an_entry_point_that_cannot_be_told_gets_its_sentence(make: Make, source: str, said: str) -> None:
+def test_an_entry_point_that_cannot_be_decided_gets_its_sentence(make: Make, source: str, said: str) -> None:
     with pytest.raises(TaskError) as raised:
         load_task(str(make(ECHO, initial=source)))
     for part in said.split(" .* "):
@@ -308,7 +308,7 @@ def test_ctrl_c_ends_a_judge_that_hangs(make: Make, tmp_path: Path) -> None:
         assert process.exitcode == 130
 
 
-def test_a_run_whose_judge_was_mended_goes_on(make: Make, tmp_path: Path) -> None:
+def test_a_run_whose_judge_was_fixed_goes_on(make: Make, tmp_path: Path) -> None:
     initial = INITIAL.replace("def answer", "STEP = 1.5\n\n\ndef answer").replace("return x", "return x * STEP")
     folder = make(ECHO, "objective: {metric: cost, direction: minimise, unit: s}\n", initial)
     evolve(tmp_path, "run", "--task", str(folder), "--generations", "6", "--name", "r", "--parallel", "1")

@@ -1,4 +1,4 @@
-"""Each way a program can end has one outcome, said in words that help to mend it, the same every time."""
+"""Each way a program can end has one outcome, described in words that help to fix it, the same every time."""
 
 import dataclasses
 import json
@@ -134,7 +134,7 @@ LOAD_ERRORS = [
 
 
 @pytest.mark.parametrize(("source", "said"), LOAD_ERRORS, ids=[repr(case[0][:40]) for case in LOAD_ERRORS])
-def test_a_program_that_does_not_load_is_told_why(evaluator: SandboxedEvaluator, source: str, said: str) -> None:
+def test_a_program_that_does_not_load_gets_the_reason(evaluator: SandboxedEvaluator, source: str, said: str) -> None:
     evaluation = evaluator.evaluate(source)
     expected = {"while True: pass": Outcome.CPU_LIMIT, "import os\nos._exit(0)": Outcome.EXITED}
     assert evaluation.outcome is expected.get(source, Outcome.LOAD_ERROR)
@@ -282,7 +282,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("source", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_exceptions_are_told_safely(evaluator: SandboxedEvaluator, source: str) -> None:
+def test_hostile_exceptions_are_described_safely(evaluator: SandboxedEvaluator, source: str) -> None:
     evaluation = evaluator.evaluate(source)
     assert evaluation.outcome is Outcome.EXCEPTION
     assert len(evaluation.detail) <= 8192
@@ -295,7 +295,7 @@ def test_hostile_exceptions_are_told_safely(evaluator: SandboxedEvaluator, sourc
     assert len(evaluation.feedback) <= 1000
 
 
-def test_an_exception_is_told_by_the_programs_own_lines(evaluator: SandboxedEvaluator) -> None:
+def test_an_exception_is_described_by_the_programs_own_lines(evaluator: SandboxedEvaluator) -> None:
     source = (
         "def inner(items):\n    return items[99]\n\n"
         "def smallest(items):\n    return sorted(items, key=lambda i: inner(items))\n"

@@ -21,12 +21,12 @@ def comparison(pairs: list[tuple[int, int]], bound: int | None = None) -> CostPa
 
 
 def test_a_table_of_the_suites_answers_is_found() -> None:
-    suite, twin = comparison([(10, 8)] * 45 + [(8, 8)] * 5), comparison([(10, 10)] * 50)
-    reason = overfitted(suite, twin, called="of the twin")
+    suite, others = comparison([(10, 8)] * 45 + [(8, 8)] * 5), comparison([(10, 10)] * 50)
+    reason = overfitted(suite, others, called="of the others")
     assert reason is not None
     assert "45 of 50 instances" in reason
-    assert "0 of 50 of the twin" in reason
-    assert overfitted(twin, twin, called="") is None
+    assert "0 of 50 of the others" in reason
+    assert overfitted(others, others, called="") is None
     assert overfitted(suite, suite, called="") is None
 
 

@@ -105,7 +105,7 @@ def test_workers_that_die_under_every_program_are_the_machines_fault(smallest: T
         thread = threading.Thread(target=assassin)
         thread.start()
         try:
-            with pytest.raises(HarnessError, match="neither could the task's initial program") as raised:
+            with pytest.raises(HarnessError, match="then the task's initial program could not either") as raised:
                 evaluator.evaluate("def smallest(items):\n    while True: pass\n")
         finally:
             done.set()
@@ -229,7 +229,7 @@ def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smalle
 
 
 def test_a_forged_reply_for_its_own_request_is_only_an_answer(smallest: Task) -> None:
-    """Whoever knows the nonce is the program itself: what it sends is judged like what it returns."""
+    """Only the program itself knows the nonce: what it sends is judged like what it returns."""
     writes = 'os.write(4, frame(json.dumps({"nonce": nonce(), "answer": 0}).encode()))\nwhile True: pass'
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(forging(writes))
@@ -249,7 +249,7 @@ def test_the_environment_of_a_candidate_is_empty(smallest: Task, monkeypatch: py
     assert "SECRET_KEY" not in evaluation.detail
 
 
-def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> None:
+def test_an_adapter_that_does_not_load_is_reported_at_the_start(smallest: Task) -> None:
     settings = WorkerSettings(
         entry_point="smallest", adapter_source="import nonesuch", packages=(), memory_mb=512, cpu_total_s=1
     )

@@ -32,7 +32,7 @@ def sandboxes() -> set[int]:
 
 
 def while_killed(evaluate: Callable[[], Evaluation], times: int) -> "Evaluation | BaseException":
-    """Evaluate, while so many sandboxes one after the other are killed."""
+    """Evaluate, while some sandboxes, one after the other, are killed."""
     found: list[Evaluation | BaseException] = []
 
     def run() -> None:
@@ -47,7 +47,7 @@ def while_killed(evaluate: Callable[[], Evaluation], times: int) -> "Evaluation 
     while running.is_alive() and killed < times:
         there = sandboxes()
         if there:
-            time.sleep(0.3)  # whoever is starting has started
+            time.sleep(0.3)  # every process that is starting has started
             for pid in sandboxes():
                 os.kill(pid, signal.SIGKILL)
             killed += 1
@@ -76,4 +76,4 @@ def test_a_program_whose_sandbox_was_killed_is_tried_again(slow: OpenedEvaluator
 def test_where_the_initial_program_goes_down_as_well_there_is_no_verdict(slow: OpenedEvaluator) -> None:
     found = while_killed(lambda: slow.evaluate(GOOD), 3)
     assert isinstance(found, HarnessError)
-    assert "it is this machine's fault, and there is no verdict" in str(found)
+    assert "the fault is this machine's, and there is no verdict" in str(found)

@@ -62,7 +62,7 @@ def files(folder: Path, *names: str) -> Path:
 def test_where_a_judge_decides_neither_judge_nor_instances_nor_bounds_can_be_read(tmp_path: Path, level: str) -> None:
     folder = files(make_folder(tmp_path / "mine", script_files=["data", "helper.py"]), "data/table.csv", "helper.py")
     (folder / "judge.py").write_text(JUDGE)
-    others = ["judge.py", "task.yaml", "initial.py", "bounds.json", "twin.json", "runs/r/journal.jsonl", ".env"]
+    others = ["judge.py", "task.yaml", "initial.py", "bounds.json", "held_out.json", "runs/r/journal.jsonl", ".env"]
     files(folder, *others[3:])
     allowed = ["evaluate.py", "data/table.csv", "helper.py"]
     assert seen(load_task(str(folder)), level, [*others, *allowed]) == allowed
@@ -74,14 +74,14 @@ def test_without_a_judge_runs_and_hidden_files_cannot_be_read(tmp_path: Path, le
     assert seen(load_task(str(folder)), level, names) == ["evaluate.py", "data/table.csv"]
 
 
-def test_a_module_beside_the_script_is_imported(tmp_path: Path, level: str) -> None:
+def test_a_module_next_to_the_script_is_imported(tmp_path: Path, level: str) -> None:
     folder = make_folder(tmp_path / "mine", evaluate=f"import helper\n{MIRROR}")
     (folder / "helper.py").write_text("HELPED = 1\n")
     assert seen(load_task(str(folder)), level, ["helper.py"]) == ["helper.py"]
 
 
 @pytest.mark.parametrize("level", ["strong", pytest.param("standard", marks=pytest.mark.slow)], indirect=True)
-def test_the_twin_of_a_task_that_ships_cannot_be_read(level: str) -> None:
+def test_the_held_out_suite_of_a_task_that_ships_cannot_be_read(level: str) -> None:
     task = load_task("tours")
     assert task.script is not None
     program = task.initial.read_text().replace(

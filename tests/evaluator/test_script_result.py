@@ -54,7 +54,7 @@ def test_an_integer_is_a_number(score: int) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_result_or_are_told_why_not(raw: bytes) -> None:
+def test_any_bytes_are_a_result_or_get_a_reason(raw: bytes) -> None:
     try:
         read_result(raw)
     except ResultError as why:
@@ -62,7 +62,7 @@ def test_any_bytes_are_a_result_or_are_told_why_not(raw: bytes) -> None:
 
 
 @given(DOCUMENT)
-def test_any_document_is_a_result_or_is_told_why_not(document: dict[str, Any]) -> None:
+def test_any_document_is_a_result_or_gets_a_reason(document: dict[str, Any]) -> None:
     try:
         found = read_result(json.dumps(document).encode())
     except ResultError as why:
@@ -80,8 +80,8 @@ def test_any_document_is_a_result_or_is_told_why_not(document: dict[str, Any]) -
         assert math.isfinite(value)
         assert value == given[name]
         assert not isinstance(given[name], bool)
-    told = found.told()
-    assert block(told, len(told)) == told  # there is nothing left to make harmless
+    text = found.as_text()
+    assert block(text, len(text)) == text  # there is nothing left to make harmless
     json.dumps(found.private)
 
 
@@ -141,7 +141,7 @@ def test_what_is_no_metric_is_left_out_with_a_line_that_says_so() -> None:
     assert [note.partition(" was left out")[0] for note in found.notes] == [
         f"the metric {name!r}" for name in ("b", "c", "d", "runtime_s")
     ]
-    assert "it is true, and must be a finite number (at most 1e+100)" in found.told()
+    assert "it is true, and must be a finite number (at most 1e+100)" in found.as_text()
 
 
 def test_everything_has_its_measure() -> None:
@@ -154,10 +154,10 @@ def test_everything_has_its_measure() -> None:
         private={"p": "x" * MOST_PRIVATE},
     )
     assert len(found.metrics) == MOST_METRICS
-    assert len(found.told()) < 4 * MOST_FEEDBACK
+    assert len(found.as_text()) < 4 * MOST_FEEDBACK
     assert len(found.artifacts) <= MOST_ARTIFACTS
     assert found.private == {"left out": f"{MOST_PRIVATE + 9} characters of JSON; at most {MOST_PRIVATE} are kept"}
-    assert "more were left out" in found.told()
+    assert "more were left out" in found.as_text()
 
 
 def test_texts_are_made_harmless() -> None:

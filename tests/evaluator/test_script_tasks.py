@@ -46,7 +46,7 @@ def test_a_script_and_a_program_are_enough(tmp_path: Path) -> None:
     assert task.entry_point == ""
 
 
-def test_a_judge_beside_it_makes_it_judged_from_outside(tmp_path: Path) -> None:
+def test_a_judge_next_to_it_makes_it_judged_from_outside(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "mine")
     assert load_task(str(folder)).self_judged
     (folder / "judge.py").write_text(JUDGE)

@@ -115,7 +115,7 @@ def test_a_huge_output_is_cut_and_no_failure(evaluator: ScriptEvaluator) -> None
     assert found.feedback == ""
 
 
-def test_the_end_of_the_output_of_a_script_that_failed_is_told(evaluator: ScriptEvaluator) -> None:
+def test_the_end_of_the_output_of_a_script_that_failed_is_shown(evaluator: ScriptEvaluator) -> None:
     lines = ("for number in range(500):", "    print('line', number)", "raise ValueError('row 17 of \\x1b[31m')")
     found = evaluator.evaluate(body(*lines))
     assert found.outcome is Outcome.EXITED
@@ -200,7 +200,7 @@ def test_asked_twice_a_steady_program_agrees_and_what_was_not_asked_is_named(eva
     assert (found.spread, found.answers) == (None, None)
 
 
-def test_asked_twice_a_random_score_stands_beside_its_spread(evaluator: ScriptEvaluator) -> None:
+def test_asked_twice_a_random_score_gets_a_spread(evaluator: ScriptEvaluator) -> None:
     source = (
         "import json, random\n"
         "def result():\n"
@@ -262,7 +262,7 @@ def test_a_script_gets_the_variables_that_are_named_and_no_others(
         open_evaluator(task, task.suite(), workers=1)
 
 
-def test_an_executable_script_and_helpers_beside_it_are_run(tmp_path: Path) -> None:
+def test_an_executable_script_and_helpers_next_to_it_are_run(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "mine", script="score.sh", program_name="candidate.txt")
     (folder / "evaluate.py").unlink()
     (folder / "helper.txt").write_text("helped")

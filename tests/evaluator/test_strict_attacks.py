@@ -34,8 +34,10 @@ def evaluators() -> Iterator[list[SandboxedEvaluator]]:
 
 def usual_hash(evaluator: SandboxedEvaluator) -> str:
     """What an ordinary process says that hash("model") is."""
-    told = evaluator.evaluate('def compute_model_placement(gpu_num, models):\n    raise KeyError(hash("model"))\n')
-    found = re.search(r"KeyError: (-?\d+)", told.detail)
+    evaluation = evaluator.evaluate(
+        'def compute_model_placement(gpu_num, models):\n    raise KeyError(hash("model"))\n'
+    )
+    found = re.search(r"KeyError: (-?\d+)", evaluation.detail)
     assert found is not None
     return found[1]
 

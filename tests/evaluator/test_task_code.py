@@ -11,7 +11,7 @@ import pytest
 from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, Outcome, Verdict
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.peer import solve_suite
+from evaluator.suite_scorer import solve_suite
 from evaluator.task_files import load_task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -53,7 +53,7 @@ def judged(folder: Path) -> Callable[..., Path]:
 GOOD = "return {}"
 
 
-def test_a_judge_that_raises_is_the_tasks_fault_told_by_file_line_function_and_instance(
+def test_a_judge_that_raises_is_the_tasks_fault_reported_by_file_line_function_and_instance(
     judged: Callable[..., Path],
 ) -> None:
     folder = judged("worth = 1 / (2 - instance['items'][0])\n" + GOOD.format(1))
@@ -80,7 +80,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("body", "said"), WRONG, ids=[body[-40:] for body, _ in WRONG])
-def test_whatever_a_judge_does_wrong_is_told_of_the_judge(judged: Callable[..., Path], body: str, said: str) -> None:
+def test_whatever_a_judge_does_wrong_is_reported_of_the_judge(judged: Callable[..., Path], body: str, said: str) -> None:
     task = load_task(str(judged(body)))
     with pytest.raises(TaskError) as raised:
         task.judge.judge(task.suite().instances[0], 0)
@@ -118,7 +118,7 @@ def test_a_judge_that_stumbles_over_an_answer_is_the_tasks_fault_too(judged: Cal
         ("return {'a': 1}", "gave no 'combined_score', which is the objective's metric"),
     ],
 )
-def test_whatever_summarise_does_wrong_is_told_of_it(judged: Callable[..., Path], more: str, said: str) -> None:
+def test_whatever_summarise_does_wrong_is_reported_of_it(judged: Callable[..., Path], more: str, said: str) -> None:
     task = load_task(str(judged(GOOD.format(7), f"def summarise(verdicts, instances):\n    {more}\n")))
     instances = task.suite().instances
     with pytest.raises(TaskError) as raised:
@@ -126,7 +126,7 @@ def test_whatever_summarise_does_wrong_is_told_of_it(judged: Callable[..., Path]
     assert said in str(raised.value)
 
 
-def test_the_other_functions_of_a_judge_are_told_of_likewise(judged: Callable[..., Path]) -> None:
+def test_the_other_functions_of_a_judge_are_reported_likewise(judged: Callable[..., Path]) -> None:
     assert "line 5, summarise(): raised ZeroDivisionError" in blamed(
         judged(GOOD.format(7), "def summarise(verdicts, instances):\n    return 1 / 0\n")
     )
@@ -168,17 +168,17 @@ def test_the_other_functions_of_a_judge_are_told_of_likewise(judged: Callable[..
         ("x = 1\0\n", "judge.py"),
     ],
 )
-def test_a_judge_that_does_not_load_is_told_of_at_once(folder: Path, text: str, said: str) -> None:
+def test_a_judge_that_does_not_load_is_reported_at_once(folder: Path, text: str, said: str) -> None:
     (folder / "judge.py").write_text(text)
     with pytest.raises(TaskError) as raised:
         load_task(str(folder))
     assert said in str(raised.value)
 
 
-# -- helpers beside the judge ------------------------------------------------------------------------------------------
+# -- helpers next to the judge -----------------------------------------------------------------------------------------
 
 
-def test_a_judge_imports_what_lies_beside_it(judged: Callable[..., Path]) -> None:
+def test_a_judge_imports_modules_of_its_folder(judged: Callable[..., Path]) -> None:
     folder = judged(
         "from deeper import bottom\n" + GOOD.format("helper.worth(instance['items'][answer]) + bottom()"),
         "import helper\nfrom helper import worth as also\n",
@@ -215,7 +215,7 @@ def test_a_helper_is_the_judges_own_whatever_it_is_called_and_nobody_elses(judge
     assert scored(folder).results[0].cost == 12
 
 
-def test_a_package_beside_the_judge_is_imported_and_all_of_it_decides_the_digest(judged: Callable[..., Path]) -> None:
+def test_a_package_next_to_the_judge_is_imported_and_all_of_it_decides_the_digest(judged: Callable[..., Path]) -> None:
     folder = judged(
         GOOD.format("lib.WORTH + deep() + lib.more.sub.X + other.Y"),
         "import lib\nimport lib.more.sub\nfrom lib.inner import deep\nfrom plain import other\n",
@@ -254,7 +254,7 @@ def test_a_judge_gets_an_instance_of_its_own_each_time(judged: Callable[..., Pat
 ADAPTER = "def prepare(instance):\n{}    return (instance['items'],), lambda answer: answer\n"
 
 
-def test_an_adapter_that_does_not_load_is_told_of_by_its_line(folder: Path) -> None:
+def test_an_adapter_that_does_not_load_is_reported_by_its_line(folder: Path) -> None:
     for text, said in (
         ("x = (\n", "adapter.py line 1: is not Python"),
         ("import json\nimport nonesuch\n", "adapter.py line 2, while it was loaded: raised ModuleNotFoundError: "),
@@ -311,10 +311,10 @@ def test_a_program_that_breaks_its_adapter_has_failed_by_itself(folder: Path) ->
         ("return 1 / 0", "exact.py line 3, verify(): raised ZeroDivisionError: division by zero on instance 0"),
         ("return True", "verify(): returned True (bool), not a BoundCheck"),
         ("return BoundCheck(instance=0, holds='yes', detail='')", "not a BoundCheck"),
-        ("return BoundCheck(instance=4, holds=True, detail='')", "checked instance 4, and was asked for 0"),
+        ("return BoundCheck(instance=4, holds=True, detail='')", "checked instance 4 instead of 0"),
     ],
 )
-def test_whatever_an_exact_solver_does_wrong_is_told_of_it(folder: Path, body: str, said: str) -> None:
+def test_whatever_an_exact_solver_does_wrong_is_reported_of_it(folder: Path, body: str, said: str) -> None:
     (folder / "exact.py").write_text(
         f"from evaluator.task import BoundCheck\ndef verify(instance, *, limit_s):\n    {body}\n"
     )

@@ -10,17 +10,17 @@ from trees import LIMITS, ROOT, USERS, at_one_level, elsewhere, run, sandbox_of
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, landlock
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.probe import probe_scripts
 from evaluator.sandbox.tree import TreeEnding, TreeJob, establish_tree
+from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Limits
 
 
 def shell(level: str, command: str, **job: object) -> TreeEnding:
-    told: dict[str, object] = {"argv": ("/bin/sh", "-c", command), "result": "result", **job}
-    return sandbox_of(level).run(TreeJob(**told), Limits(**LIMITS), Cancellation())  # type: ignore[arg-type]
+    settings: dict[str, object] = {"argv": ("/bin/sh", "-c", command), "result": "result", **job}
+    return sandbox_of(level).run(TreeJob(**settings), Limits(**LIMITS), Cancellation())  # type: ignore[arg-type]
 
 
 @at_one_level

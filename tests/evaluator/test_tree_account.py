@@ -1,4 +1,4 @@
-"""The CPU seconds of a tree, by the rules of who waits for whom, whatever happens between two looks."""
+"""The CPU seconds of a tree, by the rules of which process waits for which, whatever happens between two looks."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -29,20 +29,20 @@ _ROOTS = {
 @by_both_users
 @at_both_levels
 def test_nothing_gets_through_and_nothing_is_changed(level: str, user: int) -> None:
-    told = elsewhere(user, "range.py", level)
-    assert told["uid"] == user
-    assert told["outcome"] == "ok", told  # it has tried to stop, and to kill, what stands around it
-    assert len(told["found"]) > 65
-    assert [name for name, through in told["found"].items() if through] == []
-    assert told["arrived"] == []
-    assert told["untouched"] is True
+    report = elsewhere(user, "range.py", level)
+    assert report["uid"] == user
+    assert report["outcome"] == "ok", report  # it has tried to stop, and to kill, what stands around it
+    assert len(report["found"]) > 65
+    assert [name for name, through in report["found"].items() if through] == []
+    assert report["arrived"] == []
+    assert report["untouched"] is True
 
 
 @by_both_users
 def test_without_a_sandbox_it_would(user: int) -> None:
     """Every attempt works where no layer stops it: each can fail."""
-    told = elsewhere(user, "range.py", "none")
-    stopped = {name for name, through in told["found"].items() if not through}
+    report = elsewhere(user, "range.py", "none")
+    stopped = {name for name, through in report["found"].items() if not through}
     assert stopped <= (_NEVER | (_ROOTS if user else set()))
-    assert set(told["arrived"]) == {"tcp", "udp", "abstract", "pathname"}
-    assert told["untouched"] is False
+    assert set(report["arrived"]) == {"tcp", "udp", "abstract", "pathname"}
+    assert report["untouched"] is False

@@ -1,4 +1,4 @@
-"""However a run ends, nothing of it is left: no process, no folder; and whoever ends it need not wait."""
+"""However a run ends, nothing of it is left: no process, no folder; and the thread that ends it need not wait."""
 
 import contextlib
 import signal
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from trees import LIMITS, at_one_level, by_one_user, harness, marked, sandbox_of, told
+from trees import LIMITS, at_one_level, by_one_user, harness, job_of, marked, sandbox_of
 
 from evaluator.errors import EvaluationCancelled
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.tree import TreeJob
+from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Limits
 
 # It detaches in every way, spins, and says when it stands: by a process whose command line says so.
@@ -63,7 +63,7 @@ def test_when_the_harness_is_killed_nothing_survives(level: str, user: int, how:
     command, options = harness(
         user,
         "harness.py",
-        told(level, ["python", "{scratch}/s.py", marker], {"s.py": text}, cpu_total_s=1000, wall_s=1000),
+        job_of(level, ["python", "{scratch}/s.py", marker], {"s.py": text}, cpu_total_s=1000, wall_s=1000),
     )
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
     try:

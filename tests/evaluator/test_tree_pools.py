@@ -47,8 +47,8 @@ def test_pools_work_at_strong(level: str, kind: str, how: str) -> None:
 @by_one_user
 @pytest.mark.parametrize("level", [strong])
 def test_pools_work_for_each_user(level: str, user: int) -> None:
-    told = run_as(user, level, script("spawn", POOLS["pool"]), wall_s=WITHIN_S)
-    assert (told["outcome"], told["output"]) == ("ok", SQUARES)
+    report = run_as(user, level, script("spawn", POOLS["pool"]), wall_s=WITHIN_S)
+    assert (report["outcome"], report["output"]) == ("ok", SQUARES)
 
 
 @pytest.mark.parametrize("level", [standard])

@@ -13,9 +13,9 @@ import pytest
 
 import evaluator
 from evaluator.sandbox import bubblewrap, landlock, tree
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.landlock import SCOPED_SINCE
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeSandbox
+from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Limits
 
 ROOT = Path(evaluator.__file__).parent.parent
@@ -93,20 +93,20 @@ def elsewhere(user: int, program: str, *arguments: str) -> dict[str, Any]:
     command, options = harness(user, program, *arguments)
     done = subprocess.run(command, check=False, capture_output=True, text=True, **options)
     assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    if "unable" in told.get("refused", "") or "Permission" in told.get("refused", ""):
-        pytest.skip(told["refused"])
-    return told
+    report: dict[str, Any] = json.loads(done.stdout)
+    if "unable" in report.get("refused", "") or "Permission" in report.get("refused", ""):
+        pytest.skip(report["refused"])
+    return report
 
 
-def told(level: str, argv: Sequence[str], files: dict[str, str], **limits: Any) -> str:
+def job_of(level: str, argv: Sequence[str], files: dict[str, str], **limits: Any) -> str:
     """The argument of harness.py."""
     return json.dumps({"level": level, "argv": list(argv), "files": files, "limits": LIMITS | limits})
 
 
 def run_as(user: int, level: str, script: str, **limits: Any) -> dict[str, Any]:
     """A Python script, in a harness of that user."""
-    return elsewhere(user, "harness.py", told(level, ["python", "{scratch}/s.py"], {"s.py": script}, **limits))
+    return elsewhere(user, "harness.py", job_of(level, ["python", "{scratch}/s.py"], {"s.py": script}, **limits))
 
 
 def marked(marker: str) -> list[int]:

@@ -1,8 +1,8 @@
-"""The recipes of bin packing: the items of the twins, and of what is drawn anew.
+"""The recipes of bin packing: the items of the held-out suites and of fresh instances.
 
 `or3` and `weibull` are published data. Fresh instances of them are drawn as those were: sizes uniform in 20 .. 100 at
 capacity 150 (Beasley, OR-Library, u500), and Weibull of scale 45 and shape 3, rounded and cut to 1 .. 100, at capacity
-100 (Romera-Paredes et al., Nature 2023). The twins ask the same of a rule under other conditions: other seeds, other
+100 (Romera-Paredes et al., Nature 2023). The held-out suites test a rule under other conditions: other seeds, other
 numbers of items, another capacity, another distribution.
 """
 

@@ -2,7 +2,7 @@
 
 An instance is nothing but a number of circles. The bound is the area's: the circles are disjoint in a square of area
 1, so sum(pi r^2) <= 1, and by Cauchy and Schwarz sum(r) <= sqrt(n sum(r^2)) <= sqrt(n / pi). It is weak (9 % above the
-best known packings), and is there to find a hole in the judge.
+best known packings), and serves to find a bug in the judge.
 """
 
 import math
@@ -37,7 +37,7 @@ def bounds_text(suite: str) -> str:
 
 
 def main() -> None:
-    """Writes every suite and its bounds beside this script."""
+    """Writes every suite and its bounds into this folder."""
     for kind, text in (("suites", suite_text), ("bounds", bounds_text)):
         (FOLDER / kind).mkdir(exist_ok=True)
         for suite in SUITES:

@@ -1,7 +1,7 @@
 """Makes the placement suites from their seeds: `python -m evaluator.tasks.placement.make_suites`.
 
-The files are data that ships with the package; this script says where they come from, and a test holds both
-together. What an instance is like says the recipe (`recipes.py`), from which fresh instances are drawn too.
+The files are data that ships with the package, this script is their origin, and a test compares both. The recipe
+(`recipes.py`) describes the instances, and makes fresh ones too.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parent / "suites"
 
 
 def make(recipe: str, *, seed: int, count: int) -> list[dict[str, Any]]:
-    """So many instances of a recipe, from one stream of numpy's legacy generator, as the published benchmark is."""
+    """`count` instances of a recipe, from one stream of numpy's legacy generator, like the published benchmark."""
     import numpy as np
 
     drawn = np.random.RandomState(seed)  # the same stream as np.random.seed(seed), but no global state
@@ -37,12 +37,11 @@ SUITES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "fleet": partial(make, "fleet", seed=3, count=10),
     "fleet-holdout": partial(make, "fleet", seed=1003, count=10),
 }
-"""Every suite by its name, as a function without arguments that makes its instances. A held-out twin is the same
-recipe with another seed."""
+"""By name, a function that makes the instances of a suite. A held-out suite is the same recipe with another seed."""
 
 
 def main() -> None:
-    """Writes every suite beside this script."""
+    """Writes every suite."""
     FOLDER.mkdir(exist_ok=True)
     for name, instances in SUITES.items():
         path = FOLDER / f"{name}.json"

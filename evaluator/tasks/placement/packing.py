@@ -2,12 +2,11 @@
 
 Four steps, each sound by itself, the cheap ones first:
 1. counting: a bound that refutes most impossible cases at once;
-2. prices: an integer price per item and the most that one bin can be worth. When all items together are worth
-   more than all bins can be, nothing fits. The prices come from a linear program (column generation), but the
-   argument does not depend on how they were found;
-3. contents: when it is not refuted so, every bin of a packing must be worth nearly the most; those contents are
-   enumerated and a constraint solver chooses among them;
-4. where they are too many, the solver assigns items to bins directly.
+2. prices: an integer price per item and the most that one bin can be worth. When all items together are worth more than
+   all bins can be, nothing fits. The prices come from a linear program (column generation); any prices would be sound;
+3. contents: otherwise every bin of a packing must be worth nearly the most; those contents are enumerated, and a
+   constraint solver chooses among them;
+4. where there are too many, the solver assigns items to bins directly.
 """
 
 import time
@@ -299,9 +298,9 @@ def _decided(model: Any, limit_s: float, packed: Callable[[Callable[[Any], int]]
     solver.parameters.max_time_in_seconds = limit_s
     solver.parameters.num_workers = _SEARCHERS
     solver.parameters.random_seed = 0
-    solver.parameters.catch_sigint_signal = False  # or Ctrl-C would end this search alone, and tell nobody
-    with threads(1, cancel=solver.stop_search) as aside:  # the main thread must stay able to hear of Ctrl-C
-        status = aside.result(aside.submit(solver.solve, model))
+    solver.parameters.catch_sigint_signal = False  # or Ctrl-C would silently end this search alone
+    with threads(1, cancel=solver.stop_search) as pool:  # the main thread must stay able to handle Ctrl-C
+        status = pool.result(pool.submit(solver.solve, model))
     if status in (cp_model.FEASIBLE, cp_model.OPTIMAL):
         return Decision(bins=packed(solver.value))
     return Decision(impossible=status == cp_model.INFEASIBLE)

@@ -1,7 +1,8 @@
-"""The recipes of the placement instances: what the shipped suites were made by, and fresh instances are drawn by.
+"""The recipes of the placement instances, for the shipped suites and for fresh instances.
 
-Each suite has one, and shares it with its held-out twin. Where the numbers come from is the caller's: one stream of
-numpy's legacy generator for what ships (`make_suites`), `random.Random` for what is drawn anew (`draw_instance`).
+Each suite has a recipe, and shares it with its held-out suite. The caller gives the source of the numbers: one stream
+of numpy's legacy generator for the shipped suites (`make_suites`), `random.Random` for fresh instances
+(`draw_instance`).
 """
 
 import random
@@ -11,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 GPU_MEM_SIZE: Final = 80
 """GB of one GPU."""
-_TWIN: Final = "-holdout"
+_HELD_OUT: Final = "-holdout"
 
 
 class Source(NamedTuple):
@@ -94,4 +95,4 @@ RECIPES: Final[dict[str, Callable[[Source], dict[str, Any]]]] = {
 
 def draw_instance(rng: random.Random, suite: str) -> dict[str, Any]:
     """A new instance of a suite's recipe."""
-    return RECIPES[suite.removesuffix(_TWIN)](Source(rng.randrange, lambda items: rng.sample(items, len(items))))
+    return RECIPES[suite.removesuffix(_HELD_OUT)](Source(rng.randrange, lambda items: rng.sample(items, len(items))))

@@ -1,12 +1,12 @@
-"""Packing many items well, without a proof: bins are repaired in pairs, each pair split anew as evenly as can be."""
+"""Packs many items well, without a proof: repairs pairs of bins, each split again as evenly as possible."""
 
 import random
 from collections.abc import Sequence
 
 from evaluator.tasks.placement.packing import Bins
 
-_ITEMS_SPLIT = 14  # of a pair of bins at most so many are split anew: 2 ** 14 subsets are tried
-_VAIN_TRIES_PER_BIN = 10  # so many tries in a row without a change end the repair
+_ITEMS_SPLIT = 14  # the most items of a pair of bins that are split again: 2 ** 14 subsets are tried
+_IDLE_TRIES_PER_BIN = 10  # times the number of bins, tries in a row without a change end the repair
 
 
 def balanced(weights: Sequence[int], bins: int) -> Bins:
@@ -21,14 +21,14 @@ def balanced(weights: Sequence[int], bins: int) -> Bins:
 
 
 def repair(weights: Sequence[int], capacity: int, packed: Bins, rng: random.Random) -> Bins | None:
-    """`packed` with items moved until no bin is above `capacity`, or None when that was not achieved."""
+    """`packed` with items moved until no bin is above `capacity`; None where that fails."""
     bins = [list(items) for items in packed]
     sums = [sum(weights[item] for item in items) for items in bins]
     over = [place for place, total in enumerate(sums) if total > capacity]
-    vain = 0
+    idle = 0
     while over:
-        vain += 1
-        if vain > _VAIN_TRIES_PER_BIN * len(bins):
+        idle += 1
+        if idle > _IDLE_TRIES_PER_BIN * len(bins):
             return None
         worst = over[rng.randrange(len(over))]
         other = rng.randrange(len(bins))
@@ -41,12 +41,12 @@ def repair(weights: Sequence[int], capacity: int, packed: Bins, rng: random.Rand
         for place, half, total in zip((worst, other), split, totals, strict=True):
             bins[place], sums[place] = half, total
         over = [place for place, total in enumerate(sums) if total > capacity]
-        vain = 0
+        idle = 0
     return bins
 
 
 def shaken(packed: Bins, rng: random.Random) -> Bins:
-    """`packed` with as many items thrown into other bins, at random, as there are bins."""
+    """`packed` with as many random moves of an item to a random bin as there are bins."""
     bins = [list(items) for items in packed]
     for _ in bins:
         source = bins[rng.randrange(len(bins))]
@@ -65,7 +65,7 @@ def search(weights: Sequence[int], capacity: int, packed: Bins, rng: random.Rand
 
 
 def _split(weights: Sequence[int], first: list[int], second: list[int], rng: random.Random) -> tuple[list[int], ...]:
-    """The items of two bins, divided anew as evenly as can be; of many items, only some change places."""
+    """The items of two bins, divided again as evenly as possible; of many items only some may move."""
     both = [(item, 0) for item in first] + [(item, 1) for item in second]
     if len(both) > _ITEMS_SPLIT:
         rng.shuffle(both)
@@ -80,7 +80,7 @@ def _split(weights: Sequence[int], first: list[int], second: list[int], rng: ran
 
 
 def even_split(weights: Sequence[int], lean: int = 0) -> list[bool]:
-    """Which of the items to take so that what is taken, with `lean` added, is nearest to the rest in weight."""
+    """Which items to take so that their weight plus `lean` is nearest to the weight of the rest."""
     import numpy as np
 
     sums = np.zeros(1, dtype=np.int64)

@@ -1,5 +1,4 @@
-"""How short no tour can be: 1-trees with weights on the points (Held and Karp 1970), in whole numbers. Behind
-`evolve bounds`, and what the bounds that ship are made by."""
+"""Lower bounds on tours: 1-trees with weights on the points (Held and Karp 1970), in whole numbers."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -58,7 +57,7 @@ def _one_tree(lengths: Sequence[Sequence[int]], weights: Sequence[int]) -> tuple
 
 
 def verify(instance: Instance, *, limit_s: float) -> BoundCheck:
-    """Whether the bound that is listed is at most the one that a 1-tree proves."""
+    """Whether the listed bound is at most the one that a 1-tree proves."""
     if instance.bound is None:
         return BoundCheck(instance=instance.index, holds=False, detail="there is no bound")
     proven = lower_bound(instance.data["points"])

@@ -1,6 +1,6 @@
 """Makes the suites and their bounds: `python -m evaluator.tasks.tours.make_suites`.
 
-The files are data that ships with the package; this script says where they come from, and a test holds both together.
+The files are data that ships with the package, this script is their origin, and a test compares both.
 """
 
 import random
@@ -16,7 +16,7 @@ FOLDER: Final = Path(__file__).resolve().parent
 SUITES: Final = {"points": 1, "points-holdout": 1001}
 """The seed of each suite."""
 ROUNDS: Final = 4
-"""So many instances of each shape."""
+"""The number of instances of each shape."""
 
 
 def make(seed: int) -> list[dict[str, Any]]:

@@ -1,6 +1,4 @@
-"""Lower bounds on the makespan of a workload, by counting: what `make_suites.py` writes and `verify` proves again.
-
-Two relaxations, the larger of which is taken.
+"""Lower bounds on the makespan of a workload, by counting: the larger one of two relaxations.
 
 *One key.* Every access to a key by a transaction comes later than the last write to it by each transaction that was
 placed before. So the spans [first access, last write] of those that write it are disjoint in time: jobs on one
@@ -47,7 +45,7 @@ def _of_key(transactions: Sequence[Any], key: int) -> int:
 
 
 def _jobs(transactions: Sequence[Any], key: int) -> tuple[list[_Job], list[_Job]]:
-    """What stands on a key: the spans of those that write it, and the first reads of those that only read it."""
+    """The accesses to a key: (spans of the transactions that write it, first reads of those that only read it)."""
     writers, readers = [], []
     for length, operations in transactions:
         accesses = [position for _, other, position in operations if other == key]
@@ -62,27 +60,27 @@ def _jobs(transactions: Sequence[Any], key: int) -> tuple[list[_Job], list[_Job]
 
 def distance(first: Sequence[Any], second: Sequence[Any]) -> int | None:
     """The least distance between the starts where `first` is placed before `second`; None when nothing conflicts."""
-    found = [
+    distances = (
         before - after + 1
         for kind, key, before in first[1]
         for other_kind, other_key, after in second[1]
         if key == other_key and "w" in (kind, other_kind)
-    ]
-    return max(found, default=None)
+    )
+    return max(distances, default=None)
 
 
 def _of_chains(transactions: Sequence[Any]) -> int:
     """The bound of many keys: over sets that grow greedily from every transaction."""
     count = len(transactions)
     apart = [[distance(first, second) or 0 for second in transactions] for first in transactions]
-    beside = [{b for b in range(count) if b != a and min(apart[a][b], apart[b][a]) >= 1} for a in range(count)]
+    ordered = [{b for b in range(count) if b != a and min(apart[a][b], apart[b][a]) >= 1} for a in range(count)]
     best = 0
     for seed in range(count):
-        chain, candidates = [seed], set(beside[seed])
+        chain, candidates = [seed], set(ordered[seed])
         while candidates:
-            added = max(candidates, key=lambda b: (len(beside[b] & candidates), -b))
+            added = max(candidates, key=lambda b: (len(ordered[b] & candidates), -b))
             chain.append(added)
-            candidates &= beside[added]
+            candidates &= ordered[added]
             best = max(best, _of_chain(transactions, apart, chain))
     return best
 
@@ -94,7 +92,7 @@ def _of_chain(transactions: Sequence[Any], apart: Sequence[Sequence[int]], chain
 
 
 def verify(instance: Instance, *, limit_s: float) -> BoundCheck:
-    """Whether the bound that is listed is at most the one that counting proves."""
+    """Whether the listed bound is at most the one that counting proves."""
     if instance.bound is None:
         return BoundCheck(instance=instance.index, holds=False, detail="there is no bound")
     proven = lower_bound(instance.data)

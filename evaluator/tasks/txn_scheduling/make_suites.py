@@ -1,8 +1,8 @@
 """Makes the suites and proves their bounds: `python -m evaluator.tasks.txn_scheduling.make_suites`.
 
-The files are data that ships with the package; this script says where they come from, and a test holds both together.
-`published` is data of the ADRS benchmark (SkyDiscover, Apache-2.0) and is not made; all others come from the recipes.
-A bound is a number of slots that no schedule of a workload goes below (`exact.py` says why).
+The files are data that ships with the package, this script is their origin, and a test compares both. `published` is
+data of the ADRS benchmark (SkyDiscover, Apache-2.0); all other suites come from the recipes. A bound is a number of
+slots that every schedule of a workload needs (see `exact.py`).
 """
 
 import json

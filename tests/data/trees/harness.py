@@ -7,7 +7,7 @@ import sys
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import tree
-from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.turns import Cancellation
 from evaluator.sandbox.tree import TreeJob, TreeSandbox
 from evaluator.task import Limits
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from evaluator.sandbox import tree
-from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.turns import Cancellation
 from evaluator.sandbox.tree import TreeJob, TreeSandbox
 from evaluator.task import Limits
 

@@ -139,7 +139,7 @@ def test_no_answer_breaks_the_judge(answer: object) -> None:
     assert (verdict.outcome is Outcome.OK) == (verdict.cost is not None)
 
 
-def test_tiny_heights_beside_a_large_one_are_cut_to_nothing() -> None:
+def test_tiny_heights_next_to_a_large_one_are_cut_to_nothing() -> None:
     assert judged([1.0, 1e-300]).cost == judged([1, 0]).cost == 4
     assert judged([1.7e308, 5e-324] * 1000).cost == judged([1, 0] * 1000).cost
 

@@ -2,9 +2,9 @@
 
 Usage: python -m tests.evaluator.tasks.bin_packing.choose_constants
 
-No shipped suite and no twin takes part. A price is 1, and so is a factor; a count is 10. A share of the capacity is a
-number of tenths, up to half: those with which the price, added to that of the room itself (best fit), has the least
-mean excess over instances drawn here, from five distributions that neither a suite nor a twin has.
+No shipped suite takes part, held-out ones included. A price is 1, and so is a factor; a count is 10. A share of the
+capacity is a number of tenths, up to half. Chosen are those for which the price, added to that of the room itself (best
+fit), has the least mean excess over instances drawn here, from five distributions that no shipped suite has.
 """
 
 import itertools
@@ -49,7 +49,7 @@ def instances() -> list[dict[str, Any]]:
 
 
 def excess(price: str, constants: Mapping[str, float], drawn: list[dict[str, Any]]) -> Fraction:
-    """The mean excess of a price with these constants, beside the price of the room."""
+    """The mean excess of a price with these constants, and the price of the room."""
     names: dict[str, Any] = {}
     for ingredient in ("cheapest_room", "price_room", price):
         exec((INGREDIENTS / f"{ingredient}.py").read_text(encoding="utf-8"), names)

@@ -231,7 +231,7 @@ def test_honest_results_are_read(result: object) -> None:
         ([7], "circle 0 is a int"),
     ],
 )
-def test_what_cannot_be_read_is_told(result: object, said: str) -> None:
+def test_an_unreadable_answer_is_described(result: object, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         encoded(result, 2)
 

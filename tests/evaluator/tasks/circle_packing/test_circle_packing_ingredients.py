@@ -52,16 +52,16 @@ class Sized(Protocol):
 
 
 class Choosing(random.Random):
-    """Takes the options that it is told, then the first ones; and notes which it took, of how many."""
+    """Takes the given options, then the first ones; and notes which it took, of how many."""
 
-    def __init__(self, told: Sequence[int]) -> None:
+    def __init__(self, given: Sequence[int]) -> None:
         super().__init__(SEED)
-        self.told = tuple(told)
+        self.given = tuple(given)
         self.taken: list[int] = []
         self.sizes: list[int] = []
 
     def choice(self, options: Sized) -> Any:
-        self.taken.append(self.told[len(self.taken)] if len(self.taken) < len(self.told) else 0)
+        self.taken.append(self.given[len(self.taken)] if len(self.taken) < len(self.given) else 0)
         self.sizes.append(len(options))
         return options[self.taken[-1]]
 
@@ -78,7 +78,7 @@ def every_insertion(library: Library, source: str, ingredient: Ingredient) -> It
         done = insert(library, Outline(source, "pack"), ingredient, rng)
         assert done is not None
         yield done[0], frozenset(item.name for item in done[1])
-        for at in range(len(rng.told), len(rng.taken)):
+        for at in range(len(rng.given), len(rng.taken)):
             waiting += [[*rng.taken[:at], other] for other in range(1, rng.sizes[at])]
 
 

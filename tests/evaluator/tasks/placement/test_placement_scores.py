@@ -186,7 +186,7 @@ def test_the_initial_program_has_clear_headroom_on_the_harder_suites(suite: str)
     assert summary.metrics["optimality"] < 0.5
 
 
-def test_the_seeds_of_a_suite_and_its_held_out_twin_share_no_instance() -> None:
+def test_the_seeds_of_a_suite_and_its_held_out_suite_share_no_instance() -> None:
     task = load_task("placement")
     for name in ("adrs", "tight", "skewed", "fleet"):
         seen = [instance.data for instance in task.suite(name).instances]

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
-from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.turns import Turns
+from evaluator.sandbox.turns import Cancellation, Turns
 from evaluator.script_run import ScriptRunner
 from evaluator.task_files import load_task
 from evaluator.tasks.suite_files import as_text
@@ -96,15 +95,15 @@ def test_a_program_is_compiled_and_run_at_each_level_of_the_sandbox(level: str) 
     turns = Turns(1, Cancellation())
     runner = ScriptRunner(TASK.script, TASK.folder, suite, sandbox=sandbox_of(level), turns=turns, control=source)
     found = runner.run(source)
-    assert found.outcome is Outcome.OK, found.told
+    assert found.outcome is Outcome.OK, found.feedback
     assert found.result is not None and found.result.answers is not None
     verdicts = [TASK.judge.judge(one, tour) for one, tour in zip(suite.instances, found.result.answers, strict=True)]
     assert {verdict.outcome for verdict in verdicts} == {Outcome.OK}
     broken = runner.run(source.replace("static void improve(void)", "static void improve(void"))
     assert broken.outcome is Outcome.EXITED
     assert "does not compile" in broken.detail
-    assert "program.c:" in broken.told
-    assert "error:" in broken.told
+    assert "program.c:" in broken.feedback
+    assert "error:" in broken.feedback
     turns.close()
 
 
@@ -150,7 +149,7 @@ def test_a_process_that_a_program_left_changes_no_result(level: str) -> None:
     runner = ScriptRunner(TASK.script, TASK.folder, suite, sandbox=sandbox_of(level), turns=turns, control=control)
     found = runner.run(LEAVES_A_PROCESS)
     turns.close()
-    assert found.outcome is Outcome.OK, found.told
+    assert found.outcome is Outcome.OK, found.feedback
     assert found.result is not None
     assert found.result.feedback == ""
     assert found.result.answers == tuple(list(range(len(one.data["points"]))) for one in suite.instances)

@@ -1,4 +1,4 @@
-"""An independent judge of schedules: the rule as it is told, slot by slot."""
+"""An independent judge of schedules: the rule as it is described, slot by slot."""
 
 import itertools
 from typing import Any

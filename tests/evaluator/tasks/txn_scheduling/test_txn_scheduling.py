@@ -95,7 +95,7 @@ def test_sums_of_ones_own_and_whatever_is_no_list_are_refused(answer: object) ->
     refused(answer, "not a list of all 100 indices")
 
 
-def test_a_makespan_beside_the_schedule_is_refused() -> None:
+def test_a_makespan_next_to_the_schedule_is_refused() -> None:
     refused([1, list(range(100))], "holds a list")
     refused([list(range(100)), 1], "holds a list")
 
@@ -180,7 +180,7 @@ def test_the_bounds_shipped_are_proven_by_code(suite: str) -> None:
     assert sum(instance.bound or 0 for instance in PUBLISHED) > 96
 
 
-def test_a_bound_is_proven_again_and_one_that_is_too_high_is_told() -> None:
+def test_a_bound_is_proven_again_and_one_that_is_too_high_is_refuted() -> None:
     (check,) = TASK.verify("published", [1])
     assert check.holds
     raised = dataclasses.replace(PUBLISHED[1], bound=Fraction(34))
