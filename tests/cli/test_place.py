@@ -138,7 +138,7 @@ def test_a_program_that_fails_is_told_though_a_placement_stands(evolve, evolve_j
     broken = tmp_path / "broken.py"
     broken.write_text("x = (\n")
     said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
-    assert "No program found a placement: what stands here is the current placement." in said
+    assert "No program found a placement: this one is the current placement." in said
     assert "SyntaxError" in said or "was never closed" in said
     plan = evolve_json("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
     assert plan["program"] == "the current placement"

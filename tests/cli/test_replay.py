@@ -52,7 +52,7 @@ def test_the_answers_of_a_task_that_ships_are_judged_again_by_its_name(recorded_
     run.initial(source, confirmed)
     bring(run.archive.reader)
     evolve("export", "confirmed", "0", "--answers", "a.json")
-    assert "exactly what was recorded" in evolve("score", "--answers", "a.json")
+    assert "equals the record exactly" in evolve("score", "--answers", "a.json")
 
 
 def test_a_changed_cost_ends_with_1_and_the_instance(real, evolve, evolve_json):
