@@ -29,10 +29,10 @@ class Behaviour:
     headers: Mapping[str, str] = field(default_factory=dict)
     hang: bool = False  # accept, and say nothing until the server closes
     drop: bool = False  # close the connection without an answer
-    cut_after: int | None = None  # send so many bytes of the body, then close
+    cut_after: int | None = None  # send this many bytes of the body, then close
     trickle_s: float = 0.0  # send a byte at a time, this far apart
     after_s: float = 0.0  # think for so long first
-    flood: int = 0  # send the body again and again, until so many bytes of it are sent (trickle_s apart)
+    flood: int = 0  # send the body again and again, until this many bytes are sent (trickle_s apart)
 
 
 @dataclass(frozen=True, kw_only=True)

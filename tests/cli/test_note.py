@@ -1,4 +1,4 @@
-"""`evolve note`: what somebody writes beside a program travels with the archive."""
+"""`evolve note`: a note on a program travels with the archive."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from evolve.archive.archive import Archive
 
 
-def test_a_note_is_shown_beside_its_program_and_decides_nothing(family, evolve, evolve_json):
+def test_a_note_is_shown_with_its_program_and_decides_nothing(family, evolve, evolve_json):
     before = evolve_json("list", "family")["fingerprint"]
     assert evolve("note", "family", "best", "  send this one to Ada ").strip() == "noted on generation 3"
     evolve("note", "family", "2", "why was this refused?")

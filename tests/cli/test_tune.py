@@ -107,7 +107,7 @@ def test_a_file_is_tuned_and_written_and_scores_what_was_said(run, evolve, evolv
     assert "exists already" in said
 
 
-def test_where_nothing_is_better_nothing_is_recorded_and_that_is_told(run, evolve):
+def test_where_nothing_is_better_nothing_is_recorded_and_the_output_says_so(run, evolve):
     Path("mine/initial.py").write_text("UNUSED = 3.5\n\n\n" + BARE)
     evolve("run", "--task", "mine", "--generations", 1, "--name", "bare", code=1)
     before = list(events_of(Path("runs/bare/journal.jsonl")))
@@ -121,7 +121,7 @@ def test_where_nothing_is_better_nothing_is_recorded_and_that_is_told(run, evolv
 def test_what_cannot_be_tuned_is_said_in_one_sentence(run, evolve):
     Path("bare.py").write_text(BARE)
     sorting = Path(__file__).parent.parent / "data" / "sorting"
-    for words, told in (
+    for words, sentence in (
         (["bare.py", "--task", "mine"], "no number to tune"),
         (["r"], "name its program too"),
         (["r", "77"], "77"),
@@ -132,7 +132,7 @@ def test_what_cannot_be_tuned_is_said_in_one_sentence(run, evolve):
         ([sorting / "initial.py", "--task", sorting], "is a speed"),
     ):
         said = evolve("tune", *words, code=2)
-        assert told in said
+        assert sentence in said
         assert len(said.strip().splitlines()) == 1
 
 
