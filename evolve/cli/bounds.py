@@ -19,7 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Show or verify bounds. 0 all hold, 1 one does not (or was not settled in the time limit)."""
     task = load_task(arguments.task)
     suite = task.suite(arguments.suite)
-    chosen = _numbers(arguments.instances or f"0-{len(suite.instances) - 1}", suite)
+    everything = f"0-{len(suite.instances) - 1}"
+    chosen = _numbers(everything if arguments.instances is None else arguments.instances, suite)
     if arguments.limit is not None and not (arguments.verify and 0 < arguments.limit < math.inf):
         what = "must be a number of seconds above 0" if arguments.verify else "is the time for each proof of --verify"
         raise InputError(f"--limit {arguments.limit:g}: {what}")
@@ -53,7 +54,8 @@ def _number(digits: str) -> int:
 def _show(task: Task, suite: Suite, chosen: Iterable[int], *, as_json: bool) -> int:
     ceiling = SuiteScorer(task, suite).ceiling
     if as_json:
-        print_json(_bounds_json(task, suite, ceiling, chosen))
+        instances = [_row(task, suite, index) for index in chosen]
+        print_json({"task": task.name, "suite": suite.name, "ceiling": ceiling, "instances": instances})
         return 0
     say(_headline(task, suite, ceiling))
     say()
@@ -119,13 +121,8 @@ def _state(row: Mapping[str, Any]) -> Cell:
     return Cell(state, Tone.GOOD if row["proven"] else Tone.QUIET)
 
 
-def _bounds_json(task: Task, suite: Suite, ceiling: float | None, chosen: Iterable[int]) -> dict[str, Any]:
-    """The same as JSON: `bound` and `best_known` are costs (smaller is better), `exact` the bound as a fraction."""
-    instances = [_row(task, suite, index) for index in chosen]
-    return {"task": task.name, "suite": suite.name, "ceiling": ceiling, "instances": instances}
-
-
 def _row(task: Task, suite: Suite, index: int) -> dict[str, Any]:
+    """An instance as JSON: `bound` and `best_known` are costs (smaller is better), `exact` a fraction."""
     instance = suite.instances[index]
     verdict = None if instance.best_answer is None else task.judge.judge(instance, instance.best_answer)
     return {

@@ -27,7 +27,7 @@ _CLEAR = "\r\x1b[K"  # clear the current line
 
 def print_json(document: object) -> None:
     """Print `document` as JSON in ASCII, which every terminal and locale can show; NaN is a ValueError."""
-    _stdout().write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+    _safe(sys.stdout).write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
 
 
 def say(text: str = "", tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
@@ -74,16 +74,13 @@ def _write_line(stream: TextIO, text: str, tone: Tone, *, whole: bool) -> None:
 
 def note(text: str, tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
     """Print one line for a person: on stdout at a terminal, on stderr when stdout is a file or a pipe."""
-    if sys.stdout.isatty():
-        say(text, tone, whole=whole)
-    else:
-        _safe(sys.stderr).write(f"{untrusted.one_line(text, _LINE_LIMIT)}\n")
+    _write_line(sys.stdout if sys.stdout.isatty() else sys.stderr, text, tone, whole=whole)
 
 
 def print_table(table: Table) -> None:
     """Print a table: drawn on a terminal, aligned columns elsewhere."""
     if not sys.stdout.isatty():
-        _stdout().writelines(f"{line}\n" for line in drawing.table_lines(table))
+        _safe(sys.stdout).writelines(f"{line}\n" for line in drawing.table_lines(table))
         return
     console = _console(sys.stdout)
     drawn, width = drawing.draw_table(table, console.width)
@@ -97,7 +94,7 @@ def print_fields(fields: Fields, *, indent: int = 0) -> None:
     if sys.stdout.isatty():
         _console(sys.stdout).print(drawing.draw_fields(fields, indent))
     else:
-        _stdout().writelines(f"{line}\n" for line in drawing.field_lines(fields, indent))
+        _safe(sys.stdout).writelines(f"{line}\n" for line in drawing.field_lines(fields, indent))
 
 
 def print_commands(steps: Sequence[tuple[str, str]]) -> None:
@@ -114,7 +111,7 @@ def print_whole(text: str) -> None:
     """Print a whole text of a candidate or a model: escaped on a terminal, its exact bytes anywhere else."""
     if sys.stdout.isatty():
         shown = untrusted.block(text, _TEXT_LIMIT)
-        _stdout().write(shown if shown.endswith("\n") else f"{shown}\n")
+        _safe(sys.stdout).write(shown if shown.endswith("\n") else f"{shown}\n")
     else:
         # A pipe gets the recorded bytes; lone surrogates are written as they are.
         sys.stdout.flush()
@@ -131,7 +128,7 @@ def print_diff(diff: str, *, exact: bool = True) -> None:
         if exact:
             print_whole(diff)
         else:
-            _stdout().write(untrusted.block(diff, _TEXT_LIMIT))
+            _safe(sys.stdout).write(untrusted.block(diff, _TEXT_LIMIT))
         return
     from rich.text import Text
 
@@ -234,10 +231,6 @@ def _console(stream: TextIO) -> "Console":
     from rich.console import Console
 
     return Console(file=_safe(stream), highlight=False, markup=False, emoji=False)
-
-
-def _stdout() -> TextIO:
-    return _safe(sys.stdout)
 
 
 def _safe(stream: Any) -> TextIO:

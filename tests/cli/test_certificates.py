@@ -72,7 +72,7 @@ def test_the_file_is_new_unless_forced_and_goes_with_the_program(here, evolve):
     both = evolve("export", "r", "best", "--answers", "a.json", "-o", "best.py", "--force")
     assert both.startswith("best.py: generation") and "a.json: the answers of generation" in both
     assert "choose_bin" in Path("best.py").read_text()
-    assert "-o FILE takes the program" in evolve("export", "r", "best", code=2)
+    assert "-o FILE for the program" in evolve("export", "r", "best", code=2)
 
 
 def worse(document):  # a bin of its own for the last item: feasible, and it costs one more

@@ -47,7 +47,7 @@ def test_it_goes_to_a_file_as_well(family, evolve):
 
 
 def test_it_takes_the_whole_run(family, evolve):
-    assert "give no PROGRAM" in evolve("export", "family", "best", "--csv", code=2)
+    assert "leave out PROGRAM" in evolve("export", "family", "best", "--csv", code=2)
     assert "PROGRAM is missing" in evolve("export", "family", "-o", "x.py", code=2)
 
 
