@@ -21,7 +21,7 @@ CLEAN = [
 ]
 # Files that use a name of a folder that is not clean yet.
 UNCLEAN = {
-    *("evolve/cli/insights.py", "evolve/cli/options.py", "tests/benchmarks/patterns.py", "tests/test_patterns.py"),
+    *("evolve/cli/options.py", "tests/benchmarks/patterns.py", "tests/test_patterns.py"),
     *("tests/cli/test_certificates.py", "tests/cli/test_interactive_task.py", "tests/cli/test_new.py"),
     *("tests/cli/test_new_from_others.py", "tests/test_tables.py"),
 }
