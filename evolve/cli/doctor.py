@@ -20,15 +20,15 @@ def run(arguments: argparse.Namespace) -> int:
     config = _models(arguments)
     output.show_warnings()
     if arguments.task is None:
-        with output.waiting("testing this machine"):
+        with output.progress("testing this machine"):
             checks = machine.examine()
         conclusions = "Everything that evolve needs works here.", "Something that evolve needs does not work here."
     else:
-        with output.waiting("scoring the initial program and small changes of it"):
+        with output.progress("scoring the initial program and small changes of it"):
             checks = examine_task(arguments.task)
         conclusions = "The task is sound.", "The task is not sound yet."
     if config is not None:
-        with output.waiting("asking the models"):
+        with output.progress("asking the models"):
             checks += check_models(config)
     is_healthy = machine.healthy(checks)
     if arguments.json:

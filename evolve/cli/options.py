@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,7 @@ def warn_of(level: str) -> None:
 @contextmanager
 def viewed(folder: Path, *, wanted: bool) -> Iterator[None]:
     """Serve the page of a run while it goes on, where that is wanted."""
-    if not wanted:
-        yield
-        return
-    with page_beside(folder) as address:
-        output.say(f"Showing it at {address}", whole=True)
+    with page_beside(folder) if wanted else nullcontext() as address:
+        if address is not None:
+            output.say(f"Showing it at {address}", whole=True)
         yield

@@ -160,52 +160,39 @@ def print_markdown(text: str) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> "Iterator[ProgressLine]":
-    """Show `what 3 of 5` on a terminal's stderr during a block. A `total` of 0 is not known yet."""
+def progress(what: str, total: int | None = None) -> "Iterator[ProgressLine]":
+    """Show `what 3 of 5` on a terminal's stderr during a block, or `what ...` without a total; 0 is not known yet."""
     shown = ProgressLine(what, total, visible=sys.stderr.isatty() and total != 1)
+    if total is None:
+        shown.write()
     try:
         yield shown
     finally:
         shown.clear()
 
 
-@contextmanager
-def waiting(what: str) -> "Iterator[None]":
-    """Show `what ...` on a terminal's stderr during a block."""
-    visible = sys.stderr.isatty()
-    if visible:
-        sys.stderr.write(f"{untrusted.one_line(what)} ...")
-        sys.stderr.flush()
-    try:
-        yield
-    finally:
-        if visible:
-            sys.stderr.write(_CLEAR)
-            sys.stderr.flush()
-
-
 class ProgressLine:
     """The line of `progress`: `step` when one more is done, `working_on` when something else begins."""
 
-    def __init__(self, what: str, total: int, *, visible: bool) -> None:
-        self._what, self._total, self._visible, self._done = what, total, visible, 0
+    def __init__(self, what: str, total: int | None, *, visible: bool) -> None:
+        self._what, self._total, self._visible, self._done = untrusted.one_line(what), total, visible, 0
         self._now = ""
         self._written = False
 
     def working_on(self, what: str) -> None:
         """Name the current work."""
         self._now = f", now {untrusted.one_line(what)}"
-        self._write()
+        self.write()
 
     def step(self) -> None:
         """Count one more as done."""
         self._done += 1
-        self._write()
+        self.write()
 
     def at(self, done: int, total: int) -> None:
         """Set the numbers."""
         self._done, self._total = done, total
-        self._write()
+        self.write()
 
     def clear(self) -> None:
         """Remove the line."""
@@ -214,10 +201,12 @@ class ProgressLine:
             sys.stderr.flush()
             self._written = False
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the line, where it is visible."""
         if self._visible:
             self._written = True
-            sys.stderr.write(f"{_CLEAR}{self._what} {self._done} of {self._total}{self._now}")
+            count = "..." if self._total is None else f"{self._done} of {self._total}{self._now}"
+            sys.stderr.write(f"{_CLEAR}{self._what} {count}")
             sys.stderr.flush()
 
 

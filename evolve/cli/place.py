@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
             confined=confined(arguments),
         )
     plan = best_plan(cluster, tried)
-    with output.waiting(f"an exact solver, {arguments.seconds:g} s"):
+    with output.progress(f"an exact solver, {arguments.seconds:g} s"):
         solver = solved(cluster, seconds=arguments.seconds)
     if plan is None and isinstance(solver, Solved):
         plan = of_solver(cluster, tried, solver)

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         fix_initial=arguments.fix_initial,
     )
     with ExitStack() as stack:
-        with output.waiting("scoring the initial program"):
+        with output.progress("scoring the initial program"):
             session = stack.enter_context(opening)
         stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
         return conduct(session, tuning_baseline=arguments.tuning_baseline)
