@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from evaluator.evaluation import Evaluation
+from evaluator.errors import EvaluatorError, SandboxError, TaskError
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.opening import open_evaluator
 from evaluator.places import DEFAULT_TASK
 from evaluator.sandbox.options import SandboxOptions
@@ -28,14 +29,59 @@ from evolve.archive.events import Event as RecordedEvent
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.core.config import Config
+from evolve.core.errors import ArchiveError, EvolveError, InputError, MachineError, ProgramError
 from evolve.core.files import in_words, read_source
 from evolve.core.settings import NOTHING, configured
 from evolve.loop.session import Changes, new_session, resumed_session
-from evolve.progress import Event, Progress
+from evolve.progress import (
+    Confirmed,
+    Evaluated,
+    Event,
+    Failed,
+    Progress,
+    Refused,
+    ServerTrouble,
+    Stopping,
+    Summarised,
+    Warned,
+)
 from evolve.review.generation_view import BEGUN, ROW, GenerationReader
 from evolve.review.generations import all_generations
 from evolve.review.runs import new_run_folder, resolve_run
 from evolve.seams import Listener
+
+__all__ = [
+    "ArchiveError",
+    "Config",
+    "Confirmed",
+    "Evaluated",
+    "Evaluation",
+    "EvaluatorError",
+    "EvolveError",
+    "Failed",
+    "InputError",
+    "InstanceResult",
+    "Listener",
+    "MachineError",
+    "Outcome",
+    "ProgramError",
+    "ProgramRecord",
+    "Progress",
+    "Refused",
+    "Run",
+    "SandboxError",
+    "ServerTrouble",
+    "Stopping",
+    "Summarised",
+    "Task",
+    "TaskError",
+    "Warned",
+    "load_task",
+    "open_run",
+    "resume",
+    "run",
+    "score",
+]
 
 
 class _AsConfigured:
@@ -190,9 +236,12 @@ class Run:
     def __init__(self, folder: Path) -> None:
         """Open the run in `folder`. Raises ArchiveError."""
         self.folder = folder
+        self._open()
+
+    def _open(self) -> None:
         self._program_rows: list[dict[str, Any]] | None = None
         self._generation_rows: list[dict[str, Any]] | None = None
-        self._archive = RunReader.open(folder)
+        self._archive = RunReader.open(self.folder)
         self._closing = weakref.finalize(self, self._archive.close)
 
     def __repr__(self) -> str:
@@ -214,9 +263,7 @@ class Run:
     def reload(self) -> Self:
         """Read the run again, with everything added since, and return it."""
         self.close()
-        self._program_rows = self._generation_rows = None
-        self._archive = RunReader.open(self.folder)
-        self._closing = weakref.finalize(self, self._archive.close)
+        self._open()
         return self
 
     @property

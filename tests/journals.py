@@ -1,4 +1,4 @@
-"""Reading and forging journals: lines sealed anew, as somebody would who wants to be believed."""
+"""Reading and forging journals: lines sealed again, as a forger would."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ def events_of(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change the events of a journal in place, and seal it anew."""
+    """Change the events of a journal in place, and seal it again."""
     events = list(events_of(path))
     for event in events:
         change(event)

@@ -29,10 +29,10 @@ class Behaviour:
     headers: Mapping[str, str] = field(default_factory=dict)
     hang: bool = False  # accept, and say nothing until the server closes
     drop: bool = False  # close the connection without an answer
-    cut_after: int | None = None  # send so many bytes of the body, then close
+    cut_after: int | None = None  # send this many bytes of the body, then close
     trickle_s: float = 0.0  # send a byte at a time, this far apart
     after_s: float = 0.0  # think for so long first
-    flood: int = 0  # send the body again and again, until so many bytes of it are sent (trickle_s apart)
+    flood: int = 0  # send the body again and again, until this many bytes are sent (trickle_s apart)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +164,7 @@ class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 256  # with the usual 5, a burst of connections waits a second for its second try
+    owner: "OpenAIServer"
 
 
 class OpenAIServer:
@@ -184,7 +185,8 @@ class OpenAIServer:
         self._default = default or status(500, error="the test expected no further request")
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._server = _Listener(("127.0.0.1", 0), self._handler())
+        self._server = _Listener(("127.0.0.1", 0), _Handler)
+        self._server.owner = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     @property
@@ -210,74 +212,71 @@ class OpenAIServer:
             step = self._steps.pop(0) if self._steps else self._default
         return step if isinstance(step, Behaviour) else step(received.json)
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    server: _Listener
+    protocol_version = "HTTP/1.1"
 
-            def do_GET(self) -> None:
-                self._answer(None)
+    def do_GET(self) -> None:
+        self._answer(None)
 
-            def do_POST(self) -> None:
-                self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+    def do_POST(self) -> None:
+        self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
-            def _answer(self, document: Any) -> None:
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                url = urlsplit(self.path)
-                query = dict(parse_qsl(url.query))
-                if document is None and server._endpoint is None:
-                    behaviour = status(404, error=f"no such path: {self.path}")
-                else:
-                    behaviour = server.take(Received(headers=headers, json=document, path=url.path, query=query))
-                if server._endpoint is None and self.path not in ("/v1/chat/completions", "/v1/responses"):
-                    behaviour = status(404, error=f"no such path: {self.path}")
-                try:
-                    self._behave(behaviour)
-                except (BrokenPipeError, ConnectionResetError):
-                    self.close_connection = True
+    def _answer(self, document: Any) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        url = urlsplit(self.path)
+        query = dict(parse_qsl(url.query))
+        if document is None and self.server.owner._endpoint is None:
+            behaviour = status(404, error=f"no such path: {self.path}")
+        else:
+            behaviour = self.server.owner.take(Received(headers=headers, json=document, path=url.path, query=query))
+        if self.server.owner._endpoint is None and self.path not in ("/v1/chat/completions", "/v1/responses"):
+            behaviour = status(404, error=f"no such path: {self.path}")
+        try:
+            self._behave(behaviour)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
 
-            def _behave(self, behaviour: Behaviour) -> None:
-                if behaviour.hang:
-                    server._closing.wait()
-                if behaviour.after_s:
-                    server._closing.wait(behaviour.after_s)
-                if behaviour.hang or behaviour.drop:
-                    self.close_connection = True
-                    return
-                self.send_response(behaviour.status)
-                for name, value in behaviour.headers.items():
-                    self.send_header(name, value)
-                if behaviour.flood:
-                    self._flood(behaviour)
-                    return
-                self.send_header("Content-Length", str(len(behaviour.body)))
-                self.end_headers()
-                if behaviour.trickle_s:
-                    for byte in behaviour.body:
-                        if server._closing.wait(behaviour.trickle_s):
-                            break
-                        self.wfile.write(bytes([byte]))
-                        self.wfile.flush()
-                else:
-                    self.wfile.write(behaviour.body[: behaviour.cut_after])
-                if behaviour.cut_after is not None:
-                    self.close_connection = True
+    def _behave(self, behaviour: Behaviour) -> None:
+        if behaviour.hang:
+            self.server.owner._closing.wait()
+        if behaviour.after_s:
+            self.server.owner._closing.wait(behaviour.after_s)
+        if behaviour.hang or behaviour.drop:
+            self.close_connection = True
+            return
+        self.send_response(behaviour.status)
+        for name, value in behaviour.headers.items():
+            self.send_header(name, value)
+        if behaviour.flood:
+            self._flood(behaviour)
+            return
+        self.send_header("Content-Length", str(len(behaviour.body)))
+        self.end_headers()
+        if behaviour.trickle_s:
+            for byte in behaviour.body:
+                if self.server.owner._closing.wait(behaviour.trickle_s):
+                    break
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+        else:
+            self.wfile.write(behaviour.body[: behaviour.cut_after])
+        if behaviour.cut_after is not None:
+            self.close_connection = True
 
-            def _flood(self, behaviour: Behaviour) -> None:
-                self.close_connection = True
-                self.end_headers()
-                sent = 0
-                try:
-                    while sent < behaviour.flood and not server._closing.is_set():
-                        self.wfile.write(behaviour.body)
-                        sent += len(behaviour.body)
-                        server._closing.wait(behaviour.trickle_s)
-                finally:
-                    server.flooded.append(sent)
-                    server.flood_ended.set()
+    def _flood(self, behaviour: Behaviour) -> None:
+        self.close_connection = True
+        self.end_headers()
+        sent = 0
+        try:
+            while sent < behaviour.flood and not self.server.owner._closing.is_set():
+                self.wfile.write(behaviour.body)
+                sent += len(behaviour.body)
+                self.server.owner._closing.wait(behaviour.trickle_s)
+        finally:
+            self.server.owner.flooded.append(sent)
+            self.server.owner.flood_ended.set()
 
-            def log_message(self, *_: object) -> None:
-                """The tests look at `requests`."""
-
-        return Handler
+    def log_message(self, *_: object) -> None:
+        """The tests look at `requests`."""

@@ -187,12 +187,12 @@ class Counting:
         pass
 
 
-def test_a_listener_is_told_and_a_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listener_receives_events_and_a_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     listener = Counting()
     run = evolve.run({"task": CURVE, "generations": 2}, parallel=1, name="heard", listener=listener)
-    told = [event.record.generation for event in listener.seen if isinstance(event, evolve.Evaluated)]
-    assert told == [row["generation"] for row in run.programs]
+    generations_ = [event.record.generation for event in listener.seen if isinstance(event, evolve.Evaluated)]
+    assert generations_ == [row["generation"] for row in run.programs]
     longer = evolve.resume(run, settings={"generations": 4})
     assert len(longer.generations) == 5
     assert len(run.generations) == 3

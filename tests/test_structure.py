@@ -139,7 +139,7 @@ def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return len(positional) - bound + len(given.kwonlyargs) + (given.vararg is not None) + (given.kwarg is not None)
 
 
-# Their arguments are the keys of the configuration, or beside them.
+# Their arguments include the keys of the configuration.
 PUBLIC = {f"evolve.api.{name}" for name in evolve.__all__}
 
 

@@ -30,7 +30,7 @@ def test_what_a_run_may_spend_is_part_of_what_is_trusted() -> None:
     assert "at most 5.0 USD" in named()[-1]
 
 
-def test_what_a_tasks_folder_runs_is_told_truly_with_a_judge_and_without(tmp_path: Path) -> None:
+def test_what_a_tasks_folder_runs_is_described_truly_with_a_judge_and_without(tmp_path: Path) -> None:
     def named() -> list[str]:
         return named_things(build_config({"task": str(tmp_path / "mine")}, origin="run.yaml"))
 

@@ -86,13 +86,13 @@ def test_what_is_installed_runs_and_scores_in_an_empty_folder(site: Path, tmp_pa
 
 
 @pytest.mark.parametrize("named", [pytest.param(False, marks=pytest.mark.nightly), True], ids=["cwd", "PYTHONPATH=."])
-def test_the_installed_command_works_beside_files_of_the_same_names(site: Path, tmp_path: Path, named: bool) -> None:
+def test_the_installed_command_works_next_to_files_of_the_same_names(site: Path, tmp_path: Path, named: bool) -> None:
     path = f".:{site}" if named else str(site)
     ran = run([site / "bin" / "evolve", *RUN], littered(tmp_path), PYTHONPATH=path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("path", ["", pytest.param(".", marks=pytest.mark.nightly)], ids=["cwd", "PYTHONPATH=."])
-def test_python_m_evolve_works_beside_files_of_the_same_names(tmp_path: Path, path: str) -> None:
+def test_python_m_evolve_works_next_to_files_of_the_same_names(tmp_path: Path, path: str) -> None:
     ran = run([sys.executable, "-m", "evolve", *RUN], littered(tmp_path), PYTHONPATH=path)
     assert ran.returncode == 0, ran.stdout + ran.stderr

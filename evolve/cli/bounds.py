@@ -16,11 +16,11 @@ from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show or verify bounds. 0 all hold, 1 one does not (or was not settled in the time)."""
+    """Show or verify bounds. 0 all hold, 1 one does not (or was not settled in the time limit)."""
     task = load_task(arguments.task)
     suite = task.suite(arguments.suite)
-    wanted = range(len(suite.instances))
-    chosen = list(wanted) if arguments.instances is None else _numbers(arguments.instances, suite)
+    everything = f"0-{len(suite.instances) - 1}"
+    chosen = _numbers(everything if arguments.instances is None else arguments.instances, suite)
     if arguments.limit is not None and not (arguments.verify and 0 < arguments.limit < math.inf):
         what = "must be a number of seconds above 0" if arguments.verify else "is the time for each proof of --verify"
         raise InputError(f"--limit {arguments.limit:g}: {what}")
@@ -30,31 +30,32 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _numbers(text: str, suite: Suite) -> list[int]:
-    """The instances of a suite that are meant by `0-4,17`. Raises InputError."""
+    """Read the numbers of instances from a text such as `0-4,17`. Raises InputError."""
     largest = len(suite.instances) - 1
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise InputError(f"--instances {text}: must be numbers and ranges such as 0-4,17")
+            raise InputError(f"--instances {text}: give numbers and ranges such as 0-4,17")
         begin, end = _number(first), _number(last or first)
         if end < begin:
             raise InputError(f"--instances {text}: {part.strip()} is empty; write the smaller number first")
         if end > largest:
             raise InputError(f"--instances {text}: suite {suite.name!r} has the instances 0 to {largest}")
-        found += range(begin, end + 1)
-    return list(dict.fromkeys(found))
+        numbers += range(begin, end + 1)
+    return list(dict.fromkeys(numbers))
 
 
 def _number(digits: str) -> int:
-    """The number, or one that no suite reaches: Python reads no number of thousands of digits."""
+    """Read a number. One too long for Python to read becomes larger than any instance."""
     return int(digits) if len(digits) < 20 else 10**20
 
 
 def _show(task: Task, suite: Suite, chosen: Iterable[int], *, as_json: bool) -> int:
     ceiling = SuiteScorer(task, suite).ceiling
     if as_json:
-        print_json(_bounds_json(task, suite, ceiling, chosen))
+        instances = [_row(task, suite, index) for index in chosen]
+        print_json({"task": task.name, "suite": suite.name, "ceiling": ceiling, "instances": instances})
         return 0
     say(_headline(task, suite, ceiling))
     say()
@@ -77,7 +78,7 @@ def _verify(task: Task, suite: Suite, chosen: list[int], arguments: argparse.Nam
         rows = [{"instance": c.instance, "holds": c.holds, "detail": c.detail} for c in checks]
         print_json({"task": task.name, "suite": suite.name, "holds": bool(checks) and not bad, "checks": rows})
     elif not checks:
-        say(f"Nothing of {task.name}/{suite.name} was proven.", Tone.BAD)
+        say(f"No bound of {task.name}/{suite.name} was checked.", Tone.BAD)
     elif not bad:
         say(f"All {len(checks)} bounds of {task.name}/{suite.name} hold.", Tone.GOOD)
     else:
@@ -92,7 +93,7 @@ def _headline(task: Task, suite: Suite, ceiling: float | None) -> str:
     count = len(suite.instances)
     where = f"{task.name}/{suite.name}: {count} instances"
     if ceiling is None:
-        return f"{where}, not all with a bound: no ceiling is known"
+        return f"{where}, some without a bound: the ceiling is unknown"
     if proven == count:
         return f"{where}, every optimum proven; no program can score above {score_text(ceiling)}"
     rest = "lower bounds for the rest" if proven else "lower bounds only"
@@ -100,7 +101,7 @@ def _headline(task: Task, suite: Suite, ceiling: float | None) -> str:
 
 
 def _bounds_table(task: Task, suite: Suite, chosen: Iterable[int]) -> Table:
-    """A row per instance: what it is like, its bound, and the best cost known."""
+    """A row per instance: its description, its bound, and the best known cost."""
     table = TableOf(_row(task, suite, index) for index in chosen)
     table.column("instance", lambda row: str(row["instance"]), number=True)
     table.column("what", lambda row: str(row["description"]), fit=Fit.SPARE)
@@ -120,13 +121,8 @@ def _state(row: Mapping[str, Any]) -> Cell:
     return Cell(state, Tone.GOOD if row["proven"] else Tone.QUIET)
 
 
-def _bounds_json(task: Task, suite: Suite, ceiling: float | None, chosen: Iterable[int]) -> dict[str, Any]:
-    """The same as JSON: `bound` and `best_known` are costs (smaller is better), `exact` the bound as a fraction."""
-    instances = [_row(task, suite, index) for index in chosen]
-    return {"task": task.name, "suite": suite.name, "ceiling": ceiling, "instances": instances}
-
-
 def _row(task: Task, suite: Suite, index: int) -> dict[str, Any]:
+    """An instance as JSON: `bound` and `best_known` are costs (smaller is better), `exact` a fraction."""
     instance = suite.instances[index]
     verdict = None if instance.best_answer is None else task.judge.judge(instance, instance.best_answer)
     return {

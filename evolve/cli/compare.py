@@ -22,13 +22,13 @@ Row = Mapping[str, Any]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare, and end with 0; with 1 where the runs were not all scored alike, so that some are not compared."""
+    """Compare. 0 done; 1 where some runs are not compared, since they were scored in different ways."""
     folders = [resolve_run(run) for run in arguments.runs]
-    found = []
+    runs = []
     for name, folder in zip(run_names(folders), folders, strict=True):
         with RunReader.open(folder) as archive:
-            found.append(read_run(name, archive))
-    document = comparison_json(grouped(found))
+            runs.append(read_run(name, archive))
+    document = comparison_json(grouped(runs))
     if arguments.json:
         output.print_json(document)
     else:
@@ -37,15 +37,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_comparison(document: Row, *, diffs: bool = True) -> None:
-    """Print a comparison, with how the best programs differ (`diffs`)."""
+    """Print a comparison; with `diffs` also the differences of the best programs."""
     if document["apart"] is not None:
         output.say(document["apart"], Tone.BAD)
         output.say()
-    for number, together in enumerate(document["judges"]):
+    for number, comparison in enumerate(document["judges"]):
         if number:
             output.say()
-        _print_judge(together)
-        for entry in together["diffs"] if diffs else ():
+        _print_judge(comparison)
+        for entry in comparison["diffs"] if diffs else ():
             output.say()
             output.say(f"The best program of {entry['first']} and that of {entry['second']}:", Tone.STRONG)
             if entry["diff"]:
@@ -54,30 +54,30 @@ def print_comparison(document: Row, *, diffs: bool = True) -> None:
                 output.say("they are equal", Tone.QUIET)
 
 
-def _print_judge(together: Row) -> None:
-    output.say(_heading(together), Tone.STRONG)
-    for line in together["remarks"]:
+def _print_judge(comparison: Row) -> None:
+    output.say(_heading(comparison), Tone.STRONG)
+    for line in comparison["remarks"]:
         output.say(line, Tone.BAD)
     output.say()
-    if together["alike"] is not None:
-        output.say(together["alike"])
+    if comparison["alike"] is not None:
+        output.say(comparison["alike"])
     else:
-        output.print_table(_differences_table(together))
-    tables = [_runs_table(together)]
-    if together["groups"][1:] or together["groups"][0]["runs"][1:]:
-        tables.append(_budgets_table(together))
+        output.print_table(_differences_table(comparison))
+    tables = [_runs_table(comparison)]
+    if comparison["groups"][1:] or comparison["groups"][0]["runs"][1:]:
+        tables.append(_budgets_table(comparison))
     for table in tables:
         output.say()
         output.print_table(table)
-    if together["sentences"]:
+    if comparison["sentences"]:
         output.say()
-    for line in together["sentences"]:
+    for line in comparison["sentences"]:
         output.say(line, Tone.STRONG)
 
 
-def _heading(together: Row) -> str:
-    """Which task, suite, evaluator and metric."""
-    judge, objective = together["judge"], together["objective"]
+def _heading(comparison: Row) -> str:
+    """The task, suite, evaluator and metric."""
+    judge, objective = comparison["judge"], comparison["objective"]
     unit = f", in {objective['unit']}" if objective["unit"] else ""
     version = one_line(judge["evaluator_version"], 40)
     return (
@@ -85,12 +85,12 @@ def _heading(together: Row) -> str:
     )
 
 
-def _differences_table(together: Row) -> Table:
-    """What of the configuration differs, a column for each group."""
-    table = TableOf[Row](together["differences"])
+def _differences_table(comparison: Row) -> Table:
+    """The keys of the configuration that differ, a column for each group."""
+    table = TableOf[Row](comparison["differences"])
     table.column("key", lambda differing: str(differing["key"]))
-    for label in (group["label"] for group in together["groups"]):
-        fit = Fit.CUT if len(label) <= _SHORT else Fit.FOLD  # of a label that is cut nobody knows whose it is
+    for label in (group["label"] for group in comparison["groups"]):
+        fit = Fit.CUT if len(label) <= _SHORT else Fit.FOLD  # a long label that is cut would name no group
         table.column(label, partial(_setting, label), fit=fit)
     return table.table()
 
@@ -99,22 +99,22 @@ def _setting(label: str, differing: Row) -> str:
     return json.dumps(differing["values"][label], ensure_ascii=False)
 
 
-def _runs_table(together: Row) -> Table:
-    """Each run with what it ended with and what it took."""
-    table = TableOf[Row](run | {"group": group["label"]} for group in together["groups"] for run in group["runs"])
+def _runs_table(comparison: Row) -> Table:
+    """Each run with its results and its costs."""
+    table = TableOf[Row](run | {"group": group["label"]} for group in comparison["groups"] for run in group["runs"])
     table.column("group", lambda run: Cell(run["group"], Tone.STRONG))
     table.column("run", lambda run: str(run["run"]), fit=Fit.FOLD)
-    table.column("seed", partial(_known, "seed"), number=True)
+    table.column("seed", partial(_value, "seed"), number=True)
     table.column("best", _best, number=True)
     table.column("held-out", lambda run: value_text(run["held_out"]), number=True, fit=Fit.SPARE)
-    table.column("gen", partial(_known, "generation"), number=True, fit=Fit.SPARE)
+    table.column("gen", partial(_value, "generation"), number=True, fit=Fit.SPARE)
     table.column("proposals", lambda run: f"{run['attempts']:.0f}", number=True)
     table.column("USD", _usd, number=True, fit=Fit.SPARE)
     table.column("time", lambda run: duration_text(run["seconds"]), number=True, fit=Fit.SPARE)
     return table.table()
 
 
-def _known(key: str, run: Row) -> str:
+def _value(key: str, run: Row) -> str:
     return "-" if run[key] is None else str(run[key])
 
 
@@ -128,11 +128,11 @@ def _usd(run: Row) -> str:
     return f"{run['usd']:.4f}" if run["usd"] or run["tokens"] else "nothing"
 
 
-def _budgets_table(together: Row) -> Table:
-    """The groups at equal budgets, and at their ends."""
+def _budgets_table(comparison: Row) -> Table:
+    """The groups at equal budgets, and at the end."""
     table = TableOf[Row](
         group | {"budget": "" if number else cut["label"]}
-        for cut in (*together["cuts"], together["finals"])
+        for cut in (*comparison["cuts"], comparison["finals"])
         for number, group in enumerate(cut["groups"])
     )
     table.column("budget", lambda group: str(group["budget"]))

@@ -1,4 +1,4 @@
-"""`evolve diff`: what changed between two programs of a run."""
+"""`evolve diff`: the changes between two programs of a run."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""`evolve doctor`: what works on this machine, tested; and whether a task is sound."""
+"""`evolve doctor`: tests what works on this machine, and whether a task is sound."""
 
 import argparse
 
@@ -16,24 +16,24 @@ from evolve.review.texts import counted
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Try everything: 0 when all that is needed works, else 1. Raises InputError."""
+    """Run every check: 0 when all that evolve needs works, else 1. Raises InputError."""
     config = _models(arguments)
     output.show_warnings()
     if arguments.task is None:
-        with output.waiting("testing this machine"):
+        with output.progress("testing this machine"):
             checks = machine.examine()
-        said = "Everything that evolve needs works here.", "Something that evolve needs does not work here."
+        conclusions = "Everything that evolve needs works here.", "Something that evolve needs does not work here."
     else:
-        with output.waiting("scoring the initial program and small changes of it"):
+        with output.progress("scoring the initial program and small changes of it"):
             checks = examine_task(arguments.task)
-        said = "The task is sound.", "The task is not sound yet."
+        conclusions = "The task is sound.", "The task is not sound yet."
     if config is not None:
-        with output.waiting("asking the models"):
+        with output.progress("asking the models"):
             checks += check_models(config)
-    well = machine.healthy(checks)
+    is_healthy = machine.healthy(checks)
     if arguments.json:
-        output.print_json({"ok": well, "checks": [check.to_json() for check in checks]})
-        return 0 if well else 1
+        output.print_json({"ok": is_healthy, "checks": [check.to_json() for check in checks]})
+        return 0 if is_healthy else 1
     output.print_table(machine.table(checks))
     output.say()
     for check in checks:
@@ -43,16 +43,16 @@ def run(arguments: argparse.Namespace) -> int:
         for setting in yaml_lines(check.settings):
             output.say(f"{check.name}: put into the configuration: {setting}")
     warnings = [check.name for check in checks if check.state is Finding.BROKEN and not check.needed]
-    if well and warnings:
+    if is_healthy and warnings:
         usable = "The task is sound" if arguments.task is not None else "Usable"
         output.say(f"{usable}, with {counted(len(warnings), 'warning')}: {', '.join(warnings)}.", Tone.BAD)
     else:
-        output.say(said[not well], Tone.GOOD if well else Tone.BAD)
-    return 0 if well else 1
+        output.say(conclusions[not is_healthy], Tone.GOOD if is_healthy else Tone.BAD)
+    return 0 if is_healthy else 1
 
 
 def _models(arguments: argparse.Namespace) -> Config | None:
-    """The configuration whose models are to be asked; None without --endpoint. Raises InputError."""
+    """The configuration with the models to test; None without --endpoint. Raises InputError."""
     if arguments.endpoint is None:
         if arguments.models or arguments.base_url or arguments.api_key_env:
             option = "--model" if arguments.models else "--base-url" if arguments.base_url else "--api-key-env"
@@ -64,5 +64,5 @@ def _models(arguments: argparse.Namespace) -> Config | None:
         where = file or "command line"
         raise InputError(f"--endpoint: no model is named ({where}); give a CONFIG.yaml with models, or --model M")
     if arguments.task is not None:
-        raise InputError("--task and --endpoint: doctor looks at a task or at models, one at a time")
+        raise InputError("--task and --endpoint: doctor tests either a task or models; give one of the two")
     return config

@@ -1,6 +1,6 @@
-"""Columns: the one place that lays out tables and fields, for a terminal (by rich) and for anything else.
+"""Layout of tables and fields, for a terminal (by rich) and for anything else.
 
-What is given here is untrusted; it is made harmless here, and nothing is printed.
+All texts that come in are untrusted; this module makes them harmless, and prints nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from evolve.review.table import Cell, Column, Fields, Fit, Table, Tone
 STYLES = {Tone.PLAIN: "", Tone.STRONG: "bold", Tone.QUIET: "dim", Tone.GOOD: "green", Tone.BAD: "bold red"}
 CELL_LIMIT = 120
 FIELD_LIMIT = 4000
-_ELASTIC_WIDTH = 16  # columns that give way keep at least this, before spare ones are left out
+_ELASTIC_WIDTH = 16  # columns that shrink keep at least this, before spare ones are left out
 _FOLD_WIDTH = 32  # a run's usual name fits
 _FOLDED = (Fit.FOLD, Fit.TEXT)
 _LEAST_WIDTHS = {Fit.CUT: _ELASTIC_WIDTH} | dict.fromkeys(_FOLDED, _FOLD_WIDTH)
@@ -22,14 +22,14 @@ _GAP = 2  # blanks between two columns
 
 
 def table_lines(table: Table) -> list[str]:
-    """A table as aligned lines, all of it shown."""
+    """A whole table as aligned lines."""
     lines = [line for row in _texts(table) for line in zip_longest(*(text.split("\n") for text in row), fillvalue="")]
     rows = [_titles(table), *lines]
     return aligned(rows, [column.number for column in table.columns])
 
 
 def draw_table(table: Table, width: int) -> tuple[Drawn, int]:
-    """A table for a terminal `width` columns wide, and how wide it is: more than that only if it cannot be less."""
+    """A table for a terminal `width` columns wide, and its own width: larger only where it cannot be narrower."""
     from rich.cells import cell_len
     from rich.table import Table as Drawn
     from rich.text import Text
@@ -54,7 +54,7 @@ def draw_table(table: Table, width: int) -> tuple[Drawn, int]:
 
 
 def field_lines(fields: Fields, indent: int = 0) -> list[str]:
-    """Names with their values, the values one below the other; line breaks in a value are kept and indented."""
+    """Names and values as lines, the values aligned; line breaks in a value are kept and indented."""
     pairs = _cells(fields)
     width = max((len(name) for name, _ in pairs), default=0)
     lines = []
@@ -66,7 +66,7 @@ def field_lines(fields: Fields, indent: int = 0) -> list[str]:
 
 
 def draw_fields(fields: Fields, indent: int = 0) -> Drawn:
-    """The same for a terminal: long values go on below themselves."""
+    """Names and values for a terminal; a long value continues below its beginning."""
     from rich.table import Table as Drawn
     from rich.text import Text
 
@@ -80,16 +80,16 @@ def draw_fields(fields: Fields, indent: int = 0) -> Drawn:
 
 
 def bar(part: int, whole: int, width: int = 30) -> str:
-    """How much of a whole is done, as a bar of `width` characters."""
+    """A progress bar of `width` characters."""
     done = width * min(part, whole) // whole if whole else 0
     return "━" * done + "─" * (width - done)
 
 
 def fitted_widths(columns: Sequence[Column], widths: Sequence[int], available: int) -> dict[int, int]:
-    """Which columns to draw, and how wide, so that the table takes at most `available` if that can be.
+    """The columns to draw with their widths, so that the table is at most `available` wide if possible.
 
-    As many spare columns as there is no room for are left out, from the right; then the elastic ones share what
-    the others leave, the narrow ones first, each having at least `_ELASTIC_WIDTH` or `_FOLD_WIDTH` if it wants as much.
+    Spare columns without room are left out, from the right. Then the elastic ones share the rest, the narrow ones
+    first; each has at least `_ELASTIC_WIDTH` or `_FOLD_WIDTH`, or its full width if that is less.
     """
     fitted = {index: min(_LEAST_WIDTHS.get(columns[index].fit, width), width) for index, width in enumerate(widths)}
     for index in reversed(range(len(columns))):
@@ -103,7 +103,7 @@ def fitted_widths(columns: Sequence[Column], widths: Sequence[int], available: i
 
 
 def aligned(rows: Sequence[Sequence[str]], numbers: Sequence[bool]) -> list[str]:
-    """Rows of harmless texts with their columns one below the other, numbers at the right."""
+    """Rows of harmless texts as lines with aligned columns, numbers at the right."""
     from rich.cells import cell_len
 
     widths = [max(cell_len(row[index]) for row in rows) for index in range(len(numbers))]
@@ -122,11 +122,11 @@ def _room(fitted: Mapping[int, int], available: int) -> int:
 
 
 def _titles(table: Table) -> list[str]:
-    return [untrusted.one_line(column.title, CELL_LIMIT) for column in table.columns]  # metrics name some of them
+    return [untrusted.one_line(column.title, CELL_LIMIT) for column in table.columns]  # some are the names of metrics
 
 
 def _texts(table: Table) -> list[list[str]]:
-    """The cells, made harmless. Those of whole sentences keep their line breaks."""
+    """The cells, made harmless. Cells of whole sentences keep their line breaks."""
 
     def harmless(cell: Cell, column: Column) -> str:
         return _value(cell) if column.fit is Fit.TEXT else untrusted.one_line(cell.text, CELL_LIMIT)

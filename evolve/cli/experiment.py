@@ -1,4 +1,4 @@
-"""`evolve experiment`: configurations x seeds at equal budgets, run several at a time, and side by side at the end."""
+"""`evolve experiment`: several configurations and seeds at equal budgets, compared at the end."""
 
 import argparse
 import sys
@@ -24,33 +24,33 @@ from evolve.review.texts import counted, duration_text
 from evolve.search.stopping import end_text
 
 _HEARTBEAT_S = 10.0
-"""How long it may be silent."""
+"""The longest silence."""
 _NAMED = 4
 """How many runs under way a heartbeat names."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run what is not done yet, and compare. 0 done; 1 where a run has no correct program, or runs were not scored
-    alike; what a run that could not go on ended with; 130 interrupted."""
+    """Run the runs that are not done, and compare. 0 done; 1 where a run has no correct program, or runs were scored in
+    different ways; the exit code of a run that could not go on; 130 interrupted."""
     plan = read_plan(Path(arguments.file))
     planned = plan.runs()
     if not arguments.table:
         settle(plan)
-    standings = [standing(one) for one in planned]
-    left = [one for one in standings if not one.done]
+    standings = [standing(each) for each in planned]
+    left = [each for each in standings if not each.done]
     errors: dict[str, dict[str, Any]] = {}
     interrupted = False
     if left and not arguments.table:
-        at_once = arguments.at_once or max(1, available_cores() // max(one.config.workers for one in planned))
-        _tell(arguments, _beginning(plan, standings, min(at_once, len(left))))
+        at_once = arguments.at_once or max(1, available_cores() // max(each.config.workers for each in planned))
+        _print_line(arguments, _heading(plan, standings, min(at_once, len(left))))
         conductor = Conductor(left, at_once=at_once, confined=confined(arguments))
         interrupted = _conduct(arguments, conductor, errors, done=len(planned) - len(left), total=len(planned))
-        standings = [standing(one) for one in planned]
-    return _closing(arguments, plan, standings, errors, interrupted=interrupted)
+        standings = [standing(each) for each in planned]
+    return _print_end(arguments, plan, standings, errors, interrupted=interrupted)
 
 
-def _tell(arguments: argparse.Namespace, text: str, tone: Tone = Tone.PLAIN) -> None:
-    """A line on the way: beside the document where that is JSON."""
+def _print_line(arguments: argparse.Namespace, text: str, tone: Tone = Tone.PLAIN) -> None:
+    """Print a line before the end, on stderr where stdout takes JSON."""
     if arguments.json:
         output.note(text, tone)
     else:
@@ -58,12 +58,12 @@ def _tell(arguments: argparse.Namespace, text: str, tone: Tone = Tone.PLAIN) -> 
     sys.stdout.flush()
 
 
-def _beginning(plan: Plan, standings: Sequence[RunStanding], at_once: int) -> str:
-    done = sum(one.done for one in standings)
-    begun = sum(one.begun and not one.done for one in standings)
+def _heading(plan: Plan, standings: Sequence[RunStanding], at_once: int) -> str:
+    done = sum(each.done for each in standings)
+    begun = sum(each.begun and not each.done for each in standings)
     attempts, usd = plan.budget.attempts, plan.budget.usd
     budget = [f"{attempts} attempts"] * (attempts is not None) + [f"{usd} USD"] * (usd is not None)
-    so_far = f"; done already: {done}" * bool(done) + f"; to go on: {begun}" * bool(begun)
+    so_far = f"; done already: {done}" * bool(done) + f"; to be resumed: {begun}" * bool(begun)
     return (
         f"{counted(len(plan.configurations), 'configuration')} x {counted(len(plan.seeds), 'seed')} "
         f"in {plan.folder}, each run with at most {' and '.join(budget)}; "
@@ -71,16 +71,14 @@ def _beginning(plan: Plan, standings: Sequence[RunStanding], at_once: int) -> st
     )
 
 
-# -- while it goes on ------------------------------------------------------------------------------------------------
-
-
 def _conduct(
     arguments: argparse.Namespace, conductor: Conductor, errors: dict[str, dict[str, Any]], *, done: int, total: int
 ) -> bool:
-    """Until every run has ended; `errors` gets those that could not go on. Whether a person ended it."""
+    """Print the progress until every run has ended; `errors` gets the runs that could not go on. Returns whether a
+    person ended the experiment."""
     began = last = time.monotonic()
     under_way: dict[str, Heard] = {}
-    told, stops = False, threading.Event()
+    is_announced, stops = False, threading.Event()
 
     def stop() -> None:
         stops.set()
@@ -89,8 +87,8 @@ def _conduct(
     with interruptible(stop):
         for heard in conductor.heard():
             now, line, tone = time.monotonic(), "", Tone.PLAIN
-            if stops.is_set() and not told:
-                told, line = True, f"Stopping {len(under_way)} runs under way; nothing is lost."
+            if stops.is_set() and not is_announced:
+                is_announced, line = True, f"Stopping {len(under_way)} runs under way; nothing is lost."
             elif heard.run is not None and ("error" in heard.said or "reason" in heard.said):
                 del under_way[heard.run.shown]
                 done, line = _ended(heard, errors, done)
@@ -103,33 +101,30 @@ def _conduct(
                     line = f"{done} of {total} runs done; {_under_way(under_way)}"
             if line:
                 last = now
-                _tell(arguments, f"[{duration_text(now - began):>6}] {line}", tone)
+                _print_line(arguments, f"[{duration_text(now - began):>6}] {line}", tone)
     return stops.is_set()
 
 
 def _ended(heard: Heard, errors: dict[str, dict[str, Any]], done: int) -> tuple[int, str]:
-    """How many are done now that a run has ended, and what to say of it."""
+    """The number of runs that are done now, and the line for a run that has ended."""
     assert heard.run is not None
     if "error" in heard.said:
         errors[heard.run.folder.name] = dict(heard.said)
         return done, f"{heard.run.shown}: could not go on: {heard.said['error']}"
-    stands = standing(heard.run)
-    how = f"{heard.said['reason']} after {stands.proposals} proposals, best {value_text(stands.best)}"
-    return done + stands.done, f"{heard.run.shown}: {how}"
+    ended = standing(heard.run)
+    how = f"{heard.said['reason']} after {ended.proposals} proposals, best {value_text(ended.best)}"
+    return done + ended.done, f"{heard.run.shown}: {how}"
 
 
 def _under_way(heard: dict[str, Heard]) -> str:
     shown = [
-        f"{name} ({one.said.get('done', 0)}, best {value_text(one.said.get('best'))})" for name, one in heard.items()
+        f"{name} ({run.said.get('done', 0)}, best {value_text(run.said.get('best'))})" for name, run in heard.items()
     ]
     more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
     return f"under way: {', '.join(shown[:_NAMED])}{more}"
 
 
-# -- at the end ------------------------------------------------------------------------------------------------------
-
-
-def _closing(
+def _print_end(
     arguments: argparse.Namespace,
     plan: Plan,
     standings: Sequence[RunStanding],
@@ -137,40 +132,40 @@ def _closing(
     *,
     interrupted: bool,
 ) -> int:
-    comparable = [one.run for one in standings if one.done]
+    comparable = [each.run for each in standings if each.done]
     comparison = comparison_json(side_by_side(comparable)) if len(comparable) > 1 else None
     if arguments.json:
         document = {
             "experiment": plan.name,
             "folder": str(plan.folder),
-            "runs": [_run_json(one, errors.get(one.run.folder.name)) for one in standings],
+            "runs": [_run_json(each, errors.get(each.run.folder.name)) for each in standings],
             "comparison": comparison,
         }
         output.print_json(document)
     else:
-        _screen(arguments.file, plan, standings, comparison, errors)
+        _print_result(arguments.file, plan, standings, comparison, errors)
     if interrupted:
         return 130
     if errors:
         return max(int(error["exit_code"]) for error in errors.values())
     apart = comparison is not None and comparison["apart"] is not None
-    return 1 if apart or any(one.done and one.best is None for one in standings) else 0
+    return 1 if apart or any(each.done and each.best is None for each in standings) else 0
 
 
-def _run_json(one: RunStanding, error: dict[str, Any] | None) -> dict[str, Any]:
+def _run_json(state: RunStanding, error: dict[str, Any] | None) -> dict[str, Any]:
     return {
-        "run": one.run.folder.name,
-        "configuration": one.run.configuration,
-        "seed": one.run.seed,
-        "done": one.done,
-        "finished": one.finished,
-        "proposals": one.proposals,
-        "best": one.best,
+        "run": state.run.folder.name,
+        "configuration": state.run.configuration,
+        "seed": state.run.seed,
+        "done": state.done,
+        "finished": state.finished,
+        "proposals": state.proposals,
+        "best": state.best,
         "error": None if error is None else error["error"],
     }
 
 
-def _screen(
+def _print_result(
     file: str,
     plan: Plan,
     standings: Sequence[RunStanding],
@@ -178,9 +173,9 @@ def _screen(
     errors: dict[str, dict[str, Any]],
 ) -> None:
     output.say()
-    done = sum(one.done for one in standings)
-    alone = "" if done == len(standings) else "; what follows is of those alone"
-    output.say(f"{done} of {len(standings)} runs are done{alone}.", Tone.STRONG)
+    done = sum(each.done for each in standings)
+    only = "" if done == len(standings) else "; only they are compared"
+    output.say(f"{done} of {len(standings)} runs are done{only}.", Tone.STRONG)
     if comparison is None:
         output.print_table(_standings_table(standings))
     else:
@@ -194,17 +189,17 @@ def _screen(
     output.print_commands([*steps, (command("view", plan.folder), "the runs in a browser")])
 
 
-def _state_of(one: RunStanding) -> str:
-    if one.finished is not None:
-        return end_text(one.finished)
-    return "-" if one.begun else "not begun"
+def _state_of(state: RunStanding) -> str:
+    if state.finished is not None:
+        return end_text(state.finished)
+    return "-" if state.begun else "not begun"
 
 
 def _standings_table(standings: Sequence[RunStanding]) -> Table:
     table = TableOf(standings)
-    table.column("run", lambda one: one.run.folder.name, fit=Fit.FOLD)
-    table.column("seed", lambda one: str(one.run.seed), number=True)
-    table.column("proposals", lambda one: str(one.proposals), number=True)
-    table.column("best", lambda one: value_text(one.best), number=True)
+    table.column("run", lambda each: each.run.folder.name, fit=Fit.FOLD)
+    table.column("seed", lambda each: str(each.run.seed), number=True)
+    table.column("proposals", lambda each: str(each.proposals), number=True)
+    table.column("best", lambda each: value_text(each.best), number=True)
     table.column("state", _state_of)
     return table.table()

@@ -1,4 +1,4 @@
-"""`evolve export`: write a program of a run to a file, or what it answered, or all generations as a table."""
+"""`evolve export`: write a program of a run, its answers, or a table of all generations to a file."""
 
 import argparse
 
@@ -13,13 +13,13 @@ from evolve.review.scores import sentence
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write what is asked for, and end with 0. Raises InputError or MachineError when that cannot be."""
+    """Write the files, and end with 0. Raises InputError or MachineError when they cannot be written."""
     if arguments.csv:
         if arguments.program is not None or arguments.answers is not None:
-            raise InputError("--csv takes the whole run: give no PROGRAM and no --answers beside it")
+            raise InputError("--csv writes the whole run: leave out PROGRAM and --answers")
         return _table(arguments)
     if arguments.program is None:
-        raise InputError("which PROGRAM? name a generation, or `best`; --csv takes all of them")
+        raise InputError("PROGRAM is missing: name a generation, or `best`; or write all of them with --csv")
     return _program(arguments)
 
 
@@ -37,16 +37,16 @@ def _table(arguments: argparse.Namespace) -> int:
 def _program(arguments: argparse.Namespace) -> int:
     program_file, answers_file = arguments.output, arguments.answers
     if program_file is None and answers_file is None:
-        raise InputError("where to? -o FILE takes the program, --answers FILE what it answered")
+        raise InputError("name a file: -o FILE for the program, --answers FILE for its answers")
     with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
         source = archive.source(program)
         answers = None if answers_file is None else certificate_text(archive, program)
-    said = f"generation {program.generation}, {sentence(program)}"
+    description = f"generation {program.generation}, {sentence(program)}"
     if program_file is not None:
         write_file(program_file, source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
-        output.say(f"{program_file}: {said}")
+        output.say(f"{program_file}: {description}")
     if answers_file is not None and answers is not None:
         write_file(answers_file, answers.encode("ascii"), overwrite=arguments.force)
-        output.say(f"{answers_file}: the answers of {said}")
+        output.say(f"{answers_file}: the answers of {description}")
     return 0

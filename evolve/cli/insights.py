@@ -1,4 +1,4 @@
-"""`evolve insights`: what a run has learnt, in short or as its insights report says it."""
+"""`evolve insights`: the insights report of a run, in short or whole."""
 
 import argparse
 import shutil
@@ -21,15 +21,15 @@ from evolve.review.uplift import uplift_of
 from evolve.trust import stored_config
 
 _GAINS, _POINTS, _FAILURES, _NEXT = 2, 2, 2, 3
-"""Lines under each heading of the short form: with headings and all else they are 15."""
+"""Lines under each heading of the short form, which has 15 lines in all."""
 _WIDE: Final = 160
-"""Characters of a line where there is no terminal."""
+"""The length of a line without a terminal."""
 _LONGEST_WORD: Final = 30
-"""A longer word may be cut, so that a text without blanks is shown, too."""
+"""A longer word may be cut, so that a text without blanks is shown too."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show, and end with 0, also when there is no report yet."""
+    """Print the report, and end with 0, also when there is none yet."""
     if arguments.at is not None and arguments.at < 0:
         raise InputError(f"--at {arguments.at}: must be a number of programs, 0 or more")
     folder = resolve_run(arguments.run_name)
@@ -53,8 +53,8 @@ def _show(archive: RunReader, name: str, arguments: argparse.Namespace) -> None:
     elif not arguments.all:
         heading = f"{name}: the insights report after {number} programs, in short"
         output.say(heading, Tone.STRONG)
-        known = {program.generation for program in archive.programs[:number]}
-        for line in _in_short(meta.reports[number], [view for view in views if view.generation in known]):
+        covered = {program.generation for program in archive.programs[:number]}
+        for line in _short_form(meta.reports[number], [view for view in views if view.generation in covered]):
             output.say(line, Tone.PLAIN if line.startswith(" ") else Tone.STRONG, whole=True)
         words = ("insights", archive.folder, "--all", *(() if at is None else ("--at", str(at))))
         output.print_commands([(command(*words), "the whole report")])
@@ -73,11 +73,13 @@ def _show(archive: RunReader, name: str, arguments: argparse.Namespace) -> None:
         output.note(failure, Tone.BAD)
 
 
-def _in_short(report: InsightsReport, views: Iterable[GenerationView]) -> Iterator[str]:
-    """What helped (the largest gains in their authors' words, and what the report says), what did not, what is next."""
+def _short_form(report: InsightsReport, views: Iterable[GenerationView]) -> Iterator[str]:
+    """The largest gains in their authors' words, then what the report says of successes, failures and next steps."""
     helped, failed, *_ = report.scratchpad.sections
-    gained = sorted((view for view in views if (view.value_change or 0) > 0), key=lambda one: -(one.value_change or 0))
-    gains = [f"generation {one.generation}, {_change(one)}: {one.why}" for one in gained[:_GAINS]]
+    gained = sorted(
+        (view for view in views if (view.value_change or 0) > 0), key=lambda view: -(view.value_change or 0)
+    )
+    gains = [f"generation {view.generation}, {_change(view)}: {view.why}" for view in gained[:_GAINS]]
     if report.warning:
         yield f"  {_line(report.warning)}"
     for heading, lines in (

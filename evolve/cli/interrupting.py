@@ -1,4 +1,4 @@
-"""How a person, or the machine, ends a command that works for long: Ctrl-C, SIGTERM, and a terminal that goes."""
+"""Signals that end a long command: Ctrl-C, SIGTERM, and a terminal that closes."""
 
 import errno
 import os
@@ -16,49 +16,48 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def interruptible(ask: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C, SIGTERM or SIGHUP asks for an end; a second one ends at once, by KeyboardInterrupt. What is on
-    record survives both.
+    """The first Ctrl-C, SIGTERM or SIGHUP calls `ask`; a second one raises KeyboardInterrupt. The record survives both.
 
-    Where Python cannot hear the first one (see `evaluator.signals`), the second one ends the process. What
-    KeyboardInterrupt does not end within _LONGEST_END_S an alarm (SIGALRM) does.
+    Where Python cannot handle the first one (see `evaluator.signals`), the second one ends the process. An alarm
+    (SIGALRM) ends it where KeyboardInterrupt has not within _LONGEST_END_S.
 
-    A terminal that goes may say so twice, so that a SIGHUP is never the second one; what is written to it from then on
-    is dropped. One that is ignored (nohup) stays so.
+    A closing terminal may send SIGHUP twice, so that it never counts as the second signal; later output to it is
+    dropped. An ignored SIGHUP (nohup) stays ignored.
     """
-    came, terminals = False, _terminals()
+    is_asked, terminals = False, _terminals()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal came
+        nonlocal is_asked
         if number == signal.SIGHUP:
             _drop(terminals)
-        elif came:
+        elif is_asked:
             signal.alarm(_LONGEST_END_S)
             raise KeyboardInterrupt
         else:
             handle_once(number, stop)
-        if not came:
-            came = True
+        if not is_asked:
+            is_asked = True
             ask()
 
-    heard = [one for one in _ENDING if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
-    before = {number: _handled(number, stop) for number in heard}
+    handled = [each for each in _ENDING if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN]
+    before = {number: _set_handler(number, stop) for number in handled}
     try:
         yield
     finally:
         signal.alarm(0)
         for number, previous in before.items():
-            _handled(number, previous)
+            _set_handler(number, previous)
 
 
-def _handled(number: int, handler: Any) -> Any:
-    """Set a handler, once where it is one of Python's; a terminal that goes may say so twice. The one before."""
+def _set_handler(number: int, handler: Any) -> Any:
+    """Set a handler, for one signal only where it is a function; SIGHUP may come twice. Returns the previous one."""
     set_handler = handle_once if callable(handler) and number != signal.SIGHUP else signal.signal
     return set_handler(number, handler)
 
 
 @contextmanager
 def dropped_if_gone() -> Iterator[None]:
-    """What is written to a terminal within; one that is gone may fail it before its SIGHUP comes, which is no error."""
+    """Around writes to a terminal: a closed one may fail them before its SIGHUP comes, which is no error."""
     terminals = _terminals()
     try:
         yield
@@ -73,8 +72,7 @@ def _terminals() -> list[int]:
 
 
 def _drop(streams: list[int]) -> None:
-    """Let what is written to these file descriptors go nowhere: an answer on its way is worth more than the words that
-    could not be written."""
+    """Drop later output to these file descriptors: an answer on its way is worth more than lost output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in streams:
         os.dup2(nowhere, number)

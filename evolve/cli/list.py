@@ -1,4 +1,4 @@
-"""`evolve list`: the runs there are, or the programs or generations of one."""
+"""`evolve list`: the runs of a folder, or the programs or generations of a run."""
 
 import argparse
 from pathlib import Path
@@ -21,18 +21,21 @@ from evolve.review.runs import RUNS, known_runs, resolve_run
 from evolve.review.scores import ordered
 from evolve.review.table import Table, Tone
 
+_SHOWN = 20
+"""The longest list of unreadable runs."""
+
 
 def run(arguments: argparse.Namespace) -> int:
     """List, and end with 0."""
     options = ("all", "failed", "best", "sort", "top")
-    asked = [name for name in options if getattr(arguments, name) not in (None, False)]
+    given = [name for name in options if getattr(arguments, name) not in (None, False)]
     folder = RUNS if arguments.run_name is None else resolve_run(arguments.run_name)
     if arguments.run_name is None or known_runs(folder):
-        if asked:
-            raise InputError(f"--{asked[0]} is about one run: name the RUN")
+        if given:
+            raise InputError(f"--{given[0]} is about one run: name the RUN")
         return _runs(folder, as_json=arguments.json)
-    if arguments.sort is not None and asked[0] != "sort":
-        raise InputError(f"--sort orders programs, and --{asked[0]} has an order of its own: give one of the two")
+    if arguments.sort is not None and given[0] != "sort":
+        raise InputError(f"--sort orders programs, and --{given[0]} has an order of its own: give one of the two")
     with RunReader.open(folder) as archive:
         if arguments.json:
             output.print_json(_document(folder.resolve().name, archive, arguments))
@@ -41,12 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_SHOWN = 20
-"""Runs that cannot be read, each of which is said why."""
-
-
 def _runs(folder: Path, *, as_json: bool) -> int:
-    """The runs in a folder, and where there are more: in the folders of experiments in it."""
+    """List the runs in a folder, and the folders of experiments in it that hold more."""
     rows: list[ListedRun] = []
     unreadable: list[dict[str, str]] = []
     for name in known_runs(folder):
@@ -68,7 +67,7 @@ def _runs(folder: Path, *, as_json: bool) -> int:
     elif not unreadable:
         output.say(f"{folder.absolute()} holds no run yet; make one with: {command('run')}", whole=True)
     for inner in sorted(path for path in folder.glob("*") if not path.is_symlink() and known_runs(path)):
-        output.note(f"{len(known_runs(inner))} runs more in {inner}: {command('list', inner)}", whole=True)
+        output.note(f"{len(known_runs(inner))} more runs in {inner}: {command('list', inner)}", whole=True)
     return 0
 
 
@@ -83,7 +82,7 @@ def _document(name: str, archive: RunReader, arguments: argparse.Namespace) -> d
 
 
 def _programs(archive: RunReader, arguments: argparse.Namespace) -> list[ProgramRecord]:
-    """The programs asked for, in the order asked for."""
+    """The programs that the options select, in their order."""
     if arguments.best:
         return new_bests(archive.programs)[: arguments.top]
     programs = ordered(archive.programs, "score" if arguments.sort is None else arguments.sort)
@@ -115,7 +114,7 @@ def _screen(name: str, archive: RunReader, arguments: argparse.Namespace) -> Non
 
 
 def _table(archive: RunReader, arguments: argparse.Namespace) -> tuple[Table, int]:
-    """What is listed, and how many lines of it `--top` leaves out."""
+    """The table of programs or generations, and the number of lines that `--top` leaves out."""
     if arguments.all or arguments.failed:
         views = all_generations(archive, failed=arguments.failed)
         table = generations.generations_table(archive, views[: arguments.top], failed=arguments.failed)

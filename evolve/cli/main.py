@@ -1,4 +1,4 @@
-"""The `evolve` command: finds the command's module, runs it, and turns errors into one sentence and an exit code.
+"""The `evolve` command: runs the module of a command, and turns errors into one sentence and an exit code.
 
 Exit codes: 0 done; 1 the thing checked does not hold; 2 wrong use or bad input; 3 the machine or the environment
 lacks something; 130 interrupted; 141 the reader of the output went away.
@@ -21,7 +21,7 @@ from evolve.core.invocation import command
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence, and where to read on."""
+    """A parser whose errors are one sentence, with the command for help."""
 
     def error(self, message: str) -> NoReturn:
         see = command(*self.prog.split()[1:], "--help")
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("evolve: interrupted\n")
         return 130
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough: what a shell says of a program that this ended.
+        # The reader (`| head`) has closed the pipe: the exit code that a shell gives for this signal.
         _drop_output()
         return 141
     except OSError as error:
@@ -58,13 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """What is left in the buffer of stdout has nowhere to go."""
+    """Discard the rest of stdout's buffer, which cannot be written any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
-    """Only the arguments of the command that is called are declared, and nothing of it is imported yet. Without any
-    words the help is shown."""
+    """Parse the command line. Only the called command declares its arguments, and its module is not imported yet.
+    Without any words the help is shown."""
     called = next((word for word in words if not word.startswith("-")), None)
     parser = _Parser(
         prog="evolve",
@@ -75,14 +75,14 @@ def _parse(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"evolve {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    asked = parser
+    chosen = parser
     for name, (summary, declare) in COMMANDS.items():
-        one = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        subparser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == called:
-            declare(one)
-            one.set_defaults(command=name)
-            asked = one
-    if called is not None and asked is parser:
+            declare(subparser)
+            subparser.set_defaults(command=name)
+            chosen = subparser
+    if called is not None and chosen is parser:
         from difflib import get_close_matches
 
         similar = get_close_matches(called, COMMANDS, n=1, cutoff=0.5)
@@ -90,5 +90,5 @@ def _parse(words: list[str]) -> argparse.Namespace:
         parser.error(f"there is no command {called!r}{guess}")
     parsed, unknown = parser.parse_known_args(words or ["--help"])
     if unknown:
-        asked.error(f"unrecognized arguments: {' '.join(unknown)}")
+        chosen.error(f"unrecognized arguments: {' '.join(unknown)}")
     return parsed

@@ -1,4 +1,4 @@
-"""`evolve new`: a small task of one's own that runs at once, or a task of another system's."""
+"""`evolve new`: make a small task that runs at once, or convert a task of another system."""
 
 import argparse
 
@@ -13,9 +13,9 @@ from evolve.core.invocation import command
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make the folder, and end with 0. Raises InputError or MachineError when that cannot be."""
+    """Make the folder, and end with 0. Raises InputError or MachineError when it cannot be made."""
     if arguments.from_openevolve is not None or arguments.from_shinka is not None:
-        return _take_over(arguments)
+        return _convert(arguments)
     if arguments.config is not None:
         raise InputError("--config: chooses a configuration of DIR; it goes with --from-openevolve or --from-shinka")
     template = TEMPLATES / arguments.kind
@@ -29,22 +29,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _take_over(arguments: argparse.Namespace) -> int:
-    """Make a task of another system's. Raises InputError or MachineError."""
+def _convert(arguments: argparse.Namespace) -> int:
+    """Convert a task of another system. Raises InputError or MachineError."""
     folder = arguments.folder
     if arguments.from_openevolve is None:
-        option, theirs, take_over = SHINKA, arguments.from_shinka, from_shinka
+        option, source, convert = SHINKA, arguments.from_shinka, from_shinka
     else:
-        option, theirs, take_over = OPENEVOLVE, arguments.from_openevolve, from_openevolve
+        option, source, convert = OPENEVOLVE, arguments.from_openevolve, from_openevolve
     try:
-        made = take_over(theirs, folder, arguments.config)
+        made = convert(source, folder, arguments.config)
     except SeveralConfigurationsError as error:
         output.complain(str(error))
         for name in error.names:
-            output.note(command("new", folder, option, theirs, "--config", name), whole=True)
+            output.note(command("new", folder, option, source, "--config", name), whole=True)
         return error.exit_code
     except InputError as error:
-        way = other_way(theirs, option, folder)
+        way = other_way(source, option, folder)
         if way is None:
             raise
         raise InputError(f"{error}; {way}") from None

@@ -1,4 +1,4 @@
-"""`evolve note`: write something beside a program of a run, which travels with the archive."""
+"""`evolve note`: add a note to a program of a run; it travels with the archive."""
 
 import argparse
 
@@ -15,11 +15,11 @@ def run(arguments: argparse.Namespace) -> int:
     process writes the run."""
     text = arguments.text.strip()
     if not text:
-        raise InputError("the note is empty: say what is to be written beside the program")
+        raise InputError("the note is empty: give its text")
     if len(text) > MAX_NOTE:
-        raise InputError(f"the note has {len(text)} characters, and none may have more than {MAX_NOTE}")
+        raise InputError(f"the note has {len(text)} characters; at most {MAX_NOTE} are allowed")
     with Archive.open(resolve_run(arguments.run_name)) as archive:
         generation = generation_called(archive.reader, arguments.program)
         archive.noted(generation, text)
-    output.say(f"noted beside generation {generation}")
+    output.say(f"noted on generation {generation}")
     return 0

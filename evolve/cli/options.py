@@ -1,8 +1,8 @@
-"""What options that several commands share stand for: how programs are confined, and a page that goes with a run."""
+"""Options that several commands share: the sandbox, the endpoint of a model, and the page of a run."""
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +14,32 @@ from evolve.view.listening import page_beside
 
 
 def confined(arguments: argparse.Namespace) -> SandboxOptions:
-    """What the options ask of the sandbox."""
+    """The sandbox options of a command."""
     return SandboxOptions(require_level=arguments.require_level, unsafe=arguments.unsafe_no_sandbox)
 
 
 def endpoint_keys(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The keys that --base-url and --api-key-env set for the models that --model names. Another endpoint than OpenAI's
-    gets a key only where one is named. Raises InputError where no model is named."""
+    """The keys that --base-url and --api-key-env set for the models of --model. An endpoint other than OpenAI's gets no
+    key unless --api-key-env names it. Raises InputError without a model."""
     if arguments.base_url is None and arguments.api_key_env is None:
         return {}
     if not arguments.models:
         option = "--api-key-env" if arguments.base_url is None else "--base-url"
-        raise InputError(f"{option}: says where a model is; name the model too, with --model NAME")
+        raise InputError(f"{option}: sets the server of a model; name the model too, with --model NAME")
     base_url = {} if arguments.base_url is None else {"base_url": arguments.base_url}
     return {**base_url, "api_key_env": arguments.api_key_env}
 
 
 def warn_of(level: str) -> None:
-    """A red banner, each time, when programs run unconfined."""
+    """Print a red banner when programs run unconfined."""
     if level == NONE:
         output.complain("SANDBOX LEVEL NONE: programs run with your rights, and can read and change your files")
 
 
 @contextmanager
 def viewed(folder: Path, *, wanted: bool) -> Iterator[None]:
-    """The page of a run beside it, where that is wanted."""
-    if not wanted:
-        yield
-        return
-    with page_beside(folder) as address:
-        output.say(f"Showing it at {address}", whole=True)
+    """Serve the page of a run while it goes on, where that is wanted."""
+    with page_beside(folder) if wanted else nullcontext() as address:
+        if address is not None:
+            output.say(f"Showing it at {address}", whole=True)
         yield

@@ -1,8 +1,8 @@
-"""The one place that prints. Everything shown passes through `evaluator.untrusted` here, whoever wrote it.
+"""The one place that prints. Every text passes through `evaluator.untrusted` here.
 
 On a terminal tables are drawn by rich, with colours unless NO_COLOR is set; anywhere else they are aligned columns
-without any escape sequence (both laid out in `evolve.cli.drawing`). Whole texts (a source, a patch) reach a file or
-a pipe byte for byte.
+without escape sequences (see `evolve.cli.drawing`). Whole texts (a source, a patch) reach a file or a pipe byte for
+byte.
 """
 
 import json
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 _LINE_LIMIT = 2000  # characters of one shown line
 _TEXT_LIMIT = 1024 * 1024
-_CLEAR = "\r\x1b[K"  # back to the beginning of the line, and nothing on it
+_CLEAR = "\r\x1b[K"  # clear the current line
 
 
 def print_json(document: object) -> None:
-    """`document` as JSON in plain ASCII, so that no terminal or locale can be upset; NaN is a ValueError."""
-    _stdout().write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+    """Print `document` as JSON in ASCII, which every terminal and locale can show; NaN is a ValueError."""
+    _safe(sys.stdout).write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
 
 
 def say(text: str = "", tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
-    """One line on stdout; a terminal breaks it between words, unless it is to be pasted and must stay `whole`."""
+    """Print one line on stdout. A terminal breaks it between words, unless it must stay `whole` to be pasted."""
     _write_line(sys.stdout, text, tone, whole=whole)
 
 
 def agreed(question: str) -> bool:
-    """Whether the person at the terminal answers yes; no answer at all (Ctrl-D) is a no."""
+    """Ask the person at the terminal, and return whether the answer is yes; Ctrl-D means no."""
     try:
         answer = input(f"{question} [y/N] ")
     except EOFError:
@@ -46,21 +46,20 @@ def agreed(question: str) -> bool:
 
 
 def complain(message: str) -> None:
-    """One line on stderr, `evolve: <message>`, red on a terminal."""
+    """Print one line on stderr, `evolve: <message>`, red on a terminal."""
     _write_line(sys.stderr, f"evolve: {message}", Tone.BAD, whole=True)
 
 
 def show_warnings() -> None:
-    """Have what the evaluator warns of written as lines of this command; other warnings stay Python's."""
+    """Print the evaluator's warnings as lines of this command; other warnings keep Python's form."""
     before = warnings.formatwarning
 
-    def line_of(message: Warning | str, category: type[Warning], *more: Any) -> str:
-        ours = issubclass(category, SlowJudge)
-        return (
-            f"evolve: {untrusted.one_line(str(message), _LINE_LIMIT)}\n" if ours else before(message, category, *more)
-        )
+    def format_warning(message: Warning | str, category: type[Warning], *more: Any) -> str:
+        if issubclass(category, SlowJudge):
+            return f"evolve: {untrusted.one_line(str(message), _LINE_LIMIT)}\n"
+        return before(message, category, *more)
 
-    warnings.formatwarning = line_of  # type: ignore[assignment] # it is called with a line, or without
+    warnings.formatwarning = format_warning  # type: ignore[assignment] # it is called with a line, or without
 
 
 def _write_line(stream: TextIO, text: str, tone: Tone, *, whole: bool) -> None:
@@ -74,65 +73,62 @@ def _write_line(stream: TextIO, text: str, tone: Tone, *, whole: bool) -> None:
 
 
 def note(text: str, tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
-    """One line for the reader alone: on stdout at a terminal, on stderr when stdout goes to a file or a program."""
-    if sys.stdout.isatty():
-        say(text, tone, whole=whole)
-    else:
-        _safe(sys.stderr).write(f"{untrusted.one_line(text, _LINE_LIMIT)}\n")
+    """Print one line for a person: on stdout at a terminal, on stderr when stdout is a file or a pipe."""
+    _write_line(sys.stdout if sys.stdout.isatty() else sys.stderr, text, tone, whole=whole)
 
 
 def print_table(table: Table) -> None:
-    """A table: drawn on a terminal, aligned columns elsewhere."""
+    """Print a table: drawn on a terminal, aligned columns elsewhere."""
     if not sys.stdout.isatty():
-        _stdout().writelines(f"{line}\n" for line in drawing.table_lines(table))
+        _safe(sys.stdout).writelines(f"{line}\n" for line in drawing.table_lines(table))
         return
     console = _console(sys.stdout)
     drawn, width = drawing.draw_table(table, console.width)
-    # Narrower than any table can be: the terminal breaks the lines, and nothing is lost.
+    # Where the table cannot be as narrow as the terminal, the terminal breaks its lines, and nothing is cut.
     console.width = max(console.width, width)
     console.print(drawn)
 
 
 def print_fields(fields: Fields, *, indent: int = 0) -> None:
-    """Names with their values, the values one below the other; line breaks in a value are kept and indented."""
+    """Print names and values, the values aligned; line breaks in a value are kept and indented."""
     if sys.stdout.isatty():
         _console(sys.stdout).print(drawing.draw_fields(fields, indent))
     else:
-        _stdout().writelines(f"{line}\n" for line in drawing.field_lines(fields, indent))
+        _safe(sys.stdout).writelines(f"{line}\n" for line in drawing.field_lines(fields, indent))
 
 
 def print_commands(steps: Sequence[tuple[str, str]]) -> None:
-    """Command lines with their meaning behind them, as comments: each can be pasted as it stands."""
+    """Print command lines that can be pasted, with their meanings as comments."""
     rows = [(untrusted.one_line(line, _LINE_LIMIT), f"# {meaning}") for line, meaning in steps]
     lines = drawing.aligned(rows, (False, False))
     if sys.stdout.isatty() and max(map(len, lines)) + 2 > _console(sys.stdout).width:
-        lines = ["  ".join(row) for row in rows]  # fewer of them are broken by the terminal
+        lines = ["  ".join(row) for row in rows]  # the terminal breaks fewer of them
     for line in lines:
         say(f"  {line}", whole=True)
 
 
 def print_whole(text: str) -> None:
-    """A whole text that a candidate or a model wrote: escaped on a terminal, its exact bytes anywhere else."""
+    """Print a whole text of a candidate or a model: escaped on a terminal, its exact bytes anywhere else."""
     if sys.stdout.isatty():
         shown = untrusted.block(text, _TEXT_LIMIT)
-        _stdout().write(shown if shown.endswith("\n") else f"{shown}\n")
+        _safe(sys.stdout).write(shown if shown.endswith("\n") else f"{shown}\n")
     else:
-        # A pipe gets what was recorded; lone surrogates stand for bytes, or are written as they are.
+        # A pipe gets the recorded bytes; lone surrogates are written as they are.
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
         sys.stdout.buffer.flush()
 
 
 def print_diff(diff: str, *, exact: bool = True) -> None:
-    """A unified diff: coloured and escaped on a terminal; elsewhere its exact bytes.
+    """Print a unified diff: coloured and escaped on a terminal; elsewhere its exact bytes.
 
-    With `exact` false it is escaped there too: a diff inside a longer report, which nobody will apply.
+    With `exact` false it is escaped everywhere: a diff inside a longer report, which nobody will apply.
     """
     if not sys.stdout.isatty():
         if exact:
             print_whole(diff)
         else:
-            _stdout().write(untrusted.block(diff, _TEXT_LIMIT))
+            _safe(sys.stdout).write(untrusted.block(diff, _TEXT_LIMIT))
         return
     from rich.text import Text
 
@@ -142,9 +138,9 @@ def print_diff(diff: str, *, exact: bool = True) -> None:
 
 
 def print_markdown(text: str) -> None:
-    """A Markdown document: escaped on a terminal, its headings and emphasis shown as such; elsewhere its exact bytes.
+    """Print a Markdown document: escaped on a terminal, with headings and emphasis; elsewhere its exact bytes.
 
-    Only what our documents are made of is drawn: whatever else a model wrote stands there as it is.
+    Only headings and bold text are drawn, since our documents have nothing else; other marks are printed as they are.
     """
     if not sys.stdout.isatty():
         print_whole(text)
@@ -164,64 +160,53 @@ def print_markdown(text: str) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> "Iterator[ProgressLine]":
-    """`what 3 of 5` on stderr while something lasts, when stderr is a terminal; nothing otherwise. 0: not known yet."""
+def progress(what: str, total: int | None = None) -> "Iterator[ProgressLine]":
+    """Show `what 3 of 5` on a terminal's stderr during a block, or `what ...` without a total; 0 is not known yet."""
     shown = ProgressLine(what, total, visible=sys.stderr.isatty() and total != 1)
+    if total is None:
+        shown.write()
     try:
         yield shown
     finally:
         shown.clear()
 
 
-@contextmanager
-def waiting(what: str) -> "Iterator[None]":
-    """`what` on stderr until something has been done, when stderr is a terminal; nothing otherwise."""
-    visible = sys.stderr.isatty()
-    if visible:
-        sys.stderr.write(f"{untrusted.one_line(what)} ...")
-        sys.stderr.flush()
-    try:
-        yield
-    finally:
-        if visible:
-            sys.stderr.write(_CLEAR)
-            sys.stderr.flush()
-
-
 class ProgressLine:
-    """What `progress` shows: `step` when one more is done, `working_on` when something else begins."""
+    """The line of `progress`: `step` when one more is done, `working_on` when something else begins."""
 
-    def __init__(self, what: str, total: int, *, visible: bool) -> None:
-        self._what, self._total, self._visible, self._done = what, total, visible, 0
+    def __init__(self, what: str, total: int | None, *, visible: bool) -> None:
+        self._what, self._total, self._visible, self._done = untrusted.one_line(what), total, visible, 0
         self._now = ""
         self._written = False
 
     def working_on(self, what: str) -> None:
-        """What is worked on now."""
+        """Name the current work."""
         self._now = f", now {untrusted.one_line(what)}"
-        self._write()
+        self.write()
 
     def step(self) -> None:
-        """One more is done."""
+        """Count one more as done."""
         self._done += 1
-        self._write()
+        self.write()
 
     def at(self, done: int, total: int) -> None:
-        """So many of so many are done."""
+        """Set the numbers."""
         self._done, self._total = done, total
-        self._write()
+        self.write()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._written:
             sys.stderr.write(_CLEAR)
             sys.stderr.flush()
             self._written = False
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the line, where it is visible."""
         if self._visible:
             self._written = True
-            sys.stderr.write(f"{_CLEAR}{self._what} {self._done} of {self._total}{self._now}")
+            count = "..." if self._total is None else f"{self._done} of {self._total}{self._now}"
+            sys.stderr.write(f"{_CLEAR}{self._what} {count}")
             sys.stderr.flush()
 
 
@@ -237,12 +222,8 @@ def _console(stream: TextIO) -> "Console":
     return Console(file=_safe(stream), highlight=False, markup=False, emoji=False)
 
 
-def _stdout() -> TextIO:
-    return _safe(sys.stdout)
-
-
 def _safe(stream: Any) -> TextIO:
-    """`stream`, which now writes what its encoding lacks as an escape instead of failing."""
+    """The stream, set to write an escape for a letter that its encoding lacks."""
     if hasattr(stream, "reconfigure") and stream.errors != "backslashreplace":
         stream.reconfigure(errors="backslashreplace")
     return stream  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""`evolve patch`: apply a model's answer to a program file, and print the program that results or why there is none."""
+"""`evolve patch`: apply a model's answer to a program file, and print the new program or why there is none."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     source, answer = read_text(arguments.program), read_text(arguments.patch)
     try:
-        # An answer that may be of any kind is read as a fix: blocks, a <CODE> section or fenced code.
+        # A fix may have every form of answer: blocks, a <CODE> section or fenced code.
         result = apply_patch(parse_patch(answer, PatchKind.FIX), source, language_of(arguments.program))
     except PatchError as refusal:
         print(f"Patch refused ({refusal.reason}). {untrusted.block(str(refusal))}", file=sys.stderr)

@@ -4,7 +4,7 @@ import argparse
 
 from evaluator.task_files import load_task
 from evolve.apps.placing import report
-from evolve.apps.placing.cluster import Cluster, cluster_file, read_cluster
+from evolve.apps.placing.cluster import cluster_file, read_cluster
 from evolve.apps.placing.plan import PlacementPlan, Solved, best_plan, of_solver, reached_json, solved, svg, to_json
 from evolve.apps.placing.report import tried_table
 from evolve.apps.placing.trying import Reached, named, shipped, try_programs
@@ -17,8 +17,8 @@ _MOST_ROWS = 40
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Place, and tell: 0 with a placement, 1 when no program found one. Raises InputError for the cluster's file and
-    for a program that is none, SandboxError and HarnessError for the machine."""
+    """Print a placement. 0 with one, 1 when no program found one. Raises InputError for the cluster's file or a program
+    that cannot be read, SandboxError and HarnessError for the machine."""
     require_writable(arguments.svg, overwrite=arguments.force)
     cluster = read_cluster(cluster_file(arguments.cluster))
     task = load_task("placement")
@@ -34,41 +34,37 @@ def run(arguments: argparse.Namespace) -> int:
             confined=confined(arguments),
         )
     plan = best_plan(cluster, tried)
-    with output.waiting(f"an exact solver, {arguments.seconds:g} s"):
+    with output.progress(f"an exact solver, {arguments.seconds:g} s"):
         solver = solved(cluster, seconds=arguments.seconds)
     if plan is None and isinstance(solver, Solved):
         plan = of_solver(cluster, tried, solver)
     if plan is None:
-        return _nothing(cluster, tried, as_json=arguments.json)
+        return _print_failure(tried, as_json=arguments.json)
     if arguments.svg is not None:
         write_file(arguments.svg, svg(plan).encode(), overwrite=arguments.force)
     if arguments.json:
         output.print_json(to_json(plan, solver))
         return int(plan.by_no_program)
-    _print(plan, solver)
+    _print_plan(plan, solver)
     if arguments.svg is not None:
         output.say(f"{arguments.svg}: a picture of it", Tone.QUIET)
     if plan.by_no_program:
         output.say()
-        output.say(f"No program found a placement: what stands here is {plan.program}.", Tone.BAD)
+        output.say(f"No program found a placement: this one is {plan.program}.", Tone.BAD)
     return int(plan.by_no_program)
 
 
-def _nothing(cluster: Cluster, tried: list[Reached], *, as_json: bool) -> int:
+def _print_failure(tried: list[Reached], *, as_json: bool) -> int:
     if as_json:
-        output.print_json({"program": None, "pressure": None, "tried": [reached_json(one) for one in tried]})
+        output.print_json({"program": None, "pressure": None, "tried": [reached_json(each) for each in tried]})
     else:
         output.print_table(tried_table(tried))
         output.say()
-        output.say(
-            "No program found a placement. Give more --seconds, or leave more memory free: counting alone does not "
-            "say that there is none.",
-            Tone.BAD,
-        )
+        output.say("No program found a placement, but there may be one. Give more --seconds, or more memory.", Tone.BAD)
     return 1
 
 
-def _print(plan: PlacementPlan, solver: Solved | str) -> None:
+def _print_plan(plan: PlacementPlan, solver: Solved | str) -> None:
     output.say(report.heading(plan), Tone.STRONG)
     output.say()
     table, more = report.gpu_table(plan, most=_MOST_ROWS)

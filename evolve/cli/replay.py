@@ -14,7 +14,7 @@ from evolve.trust import replayed_task
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
+    """Score and compare each instance, except for its runtime: 0 when all agree, 1 when they do not."""
     with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)

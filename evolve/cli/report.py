@@ -14,13 +14,13 @@ from evolve.view.report import report
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the file, and end with 0. Raises InputError or MachineError when that cannot be."""
-    named = [resolve_run(run) for run in arguments.runs]
-    names = run_names(named)
+    """Write the file, and end with 0. Raises InputError or MachineError when it cannot be written."""
+    paths = [resolve_run(run) for run in arguments.runs]
+    names = run_names(paths)
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"the run {one_line(name, 80)} is named twice: name it once")
-    folders = dict(zip(names, named, strict=True))
+    folders = dict(zip(names, paths, strict=True))
     file = arguments.output or Path(f"{next(iter(folders)) if len(folders) == 1 else 'report'}.html")
     with ExitStack() as stack:
         page = report({name: stack.enter_context(RunReader.open(folder)) for name, folder in folders.items()})

@@ -1,4 +1,4 @@
-"""`evolve rerun`: a whole run again from its record, without a model, and whether it comes out the same."""
+"""`evolve rerun`: repeat a whole run from its record, without a model, and compare."""
 
 import argparse
 import sys
@@ -15,10 +15,10 @@ from evolve.trust import refuse
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it again and compare: 0 when all of it came again as recorded, 1 with where it parts."""
+    """Rerun and compare: 0 when every event equals the recorded one, 1 with the first divergence."""
     folder = resolve_run(arguments.run_name)
     with output.progress(f"rerunning {folder.name}: generation", 0) as shown:
-        found = rerun(
+        result = rerun(
             folder,
             out=None if arguments.output is None else Path(arguments.output),
             workers=arguments.workers,
@@ -27,14 +27,14 @@ def run(arguments: argparse.Namespace) -> int:
             tell=shown.at,
             confined=confined(arguments),
         )
-    warn_of(found.sandbox[1])
+    warn_of(result.sandbox[1])
     if arguments.json:
-        output.print_json(telling.to_json(found))
-        return 0 if found.equal else 1
-    output.print_fields(telling.fields(found))
+        output.print_json(telling.to_json(result))
+        return 0 if result.equal else 1
+    output.print_fields(telling.fields(result))
     output.say()
-    for line in telling.remarks(found):
+    for line in telling.remarks(result):
         output.say(line, Tone.QUIET)
-    for line in telling.conclusion(found):
-        output.say(line, Tone.GOOD if found.equal else Tone.BAD)
-    return 0 if found.equal else 1
+    for line in telling.conclusion(result):
+        output.say(line, Tone.GOOD if result.equal else Tone.BAD)
+    return 0 if result.equal else 1

@@ -1,4 +1,4 @@
-"""`evolve resume`: go on with a run where it stopped."""
+"""`evolve resume`: continue a run where it stopped."""
 
 import argparse
 import sys
@@ -18,12 +18,12 @@ from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import resolve_run
 from evolve.trust import refuse
 
-# Options that are configuration keys by another name.
+# Options with the names of configuration keys.
 _KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls", "parallel", "workers")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Go on with a run. Exit codes as of `run`."""
+    """Continue a run. The exit codes are those of `run`."""
     folder = resolve_run(arguments.run_name)
     if arguments.tuning_baseline is not None:
         require_size(arguments.tuning_baseline, option="--tuning-baseline")
@@ -42,22 +42,22 @@ def run(arguments: argparse.Namespace) -> int:
         require=nothing_required if arguments.tuning_baseline is None else require_baseline,
     )
     with opening as session, viewed(folder, wanted=arguments.view):
-        for line in _estimated(session):
+        for line in _estimate(session):
             output.say(one_line(line, 400))
         return conduct(session, tuning_baseline=arguments.tuning_baseline)
 
 
-def _estimated(session: Session) -> Iterator[str]:
-    """What the rest of the run is likely to cost."""
-    archive, config = session.archive, session.config
-    source = estimate_tokens(archive.reader.source(archive.reader.programs[0]))
-    begun, ended = archive.reader.next_generation - 1, archive.reader.ended - 1
-    found = estimate(config, source_tokens=source, spent=archive.reader.spent, begun=begun, ended=ended)
-    return iter(()) if found is None else estimate_lines(found, config)
+def _estimate(session: Session) -> Iterator[str]:
+    """The likely cost of the rest of the run, in lines."""
+    archive, config = session.archive.reader, session.config
+    source = estimate_tokens(archive.source(archive.programs[0]))
+    begun, ended = archive.next_generation - 1, archive.ended - 1
+    cost = estimate(config, source_tokens=source, spent=archive.spent, begun=begun, ended=ended)
+    return iter(()) if cost is None else estimate_lines(cost, config)
 
 
 def ask_trust(things: Sequence[str]) -> bool:
-    """Whether the person lets somebody else's run use what it names."""
+    """Ask whether somebody else's run may use the things that it names."""
     output.say("This run was not begun by you on this machine (or was changed since). It would use:")
     for thing in things:
         output.say(f"  {thing}")
@@ -65,6 +65,6 @@ def ask_trust(things: Sequence[str]) -> bool:
 
 
 def _ask(changed: str) -> bool:
-    """Whether the person wants the elites scored again."""
+    """Ask whether the elites are to be scored again."""
     output.say(f"Since this run stopped, {changed}.")
     return output.agreed("Score the initial program and the elites again, and go on?")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
-from evolve.apps.importing.bridge import way_from
+from evolve.apps.importing.bridge import import_hint
 from evolve.archive.git import require_git
 from evolve.cli import output
 from evolve.cli.conduct import conduct
@@ -30,9 +30,9 @@ from evolve.review.runs import new_run_folder
 
 def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
-    # Options that are configuration keys by another name; models may be named only.
+    # Options with the names of configuration keys; --model gives names only.
     given = {key: value for key, value in vars(arguments).items() if key in Config.model_fields and key != "models"}
-    with _showing_the_way(arguments.config):
+    with _with_import_hint(arguments.config):
         config = configured(
             arguments.config,
             settings=arguments.settings,
@@ -47,9 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         require_size(arguments.tuning_baseline, option="--tuning-baseline")
     require_git()  # before anything is asked
     output.show_warnings()
-    named = None if config.task in built_in_tasks() else config.task
-    if named is not None and (way := way_from(Path(named), as_task=True)) is not None:
-        raise InputError(f"{named}: cannot be run as it is; {way}")
+    if config.task not in built_in_tasks() and (hint := import_hint(Path(config.task), as_task=True)) is not None:
+        raise InputError(f"{config.task}: cannot be run as it is; {hint}")
     if arguments.tuning_baseline is not None:
         require_tunable(load_task(config.task), what="--tuning-baseline")
     folder = new_run_folder(config, arguments.name)
@@ -64,39 +63,39 @@ def run(arguments: argparse.Namespace) -> int:
         fix_initial=arguments.fix_initial,
     )
     with ExitStack() as stack:
-        with output.waiting("scoring the initial program"):
+        with output.progress("scoring the initial program"):
             session = stack.enter_context(opening)
         stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
         return conduct(session, tuning_baseline=arguments.tuning_baseline)
 
 
 def _agreed(config: Config, *, yes: bool) -> bool:
-    """Tell what the run is likely to cost, and ask a person at a terminal whether it may."""
+    """Print the likely cost of the run, and ask a person at a terminal whether to go on."""
     source = initial_source(config, load_task(config.task))
-    found = estimate(config, source_tokens=estimate_tokens(source), spent=Spending())
-    if found is None:
+    cost = estimate(config, source_tokens=estimate_tokens(source), spent=Spending())
+    if cost is None:
         return True
     for model in config.models:
-        if model.client is None:  # what it lacks is said before anything is asked
+        if model.client is None:  # a missing key is an error before the question
             open_llm(
                 model, seed=config.seed, stopping=threading.Event(), limiters=Limiters(), keys=config.key_variables
             )
-    for line in estimate_lines(found, config):
+    for line in estimate_lines(cost, config):
         output.say(one_line(line, 400))
-    free = found.at_most_usd == 0
-    if yes or free or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    is_free = cost.at_most_usd == 0
+    if yes or is_free or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
     return output.agreed("Go on?")
 
 
 @contextmanager
-def _showing_the_way(named: str | None) -> Iterator[None]:
-    """Where the configuration that was named is of another system, or something else, the error says what to do, in the
-    place of all the keys that are wrong. Raises InputError for it."""
+def _with_import_hint(config_file: str | None) -> Iterator[None]:
+    """Around reading a configuration file: for one of another system the error says how to convert it, and lists no
+    wrong keys. Raises InputError."""
     try:
         yield
     except InputError:
-        way = None if named is None else way_from(Path(named), as_task=False)
-        if way is None:
+        hint = None if config_file is None else import_hint(Path(config_file), as_task=False)
+        if hint is None:
             raise
-        raise InputError(f"{named}: cannot be run as it is; {way}") from None
+        raise InputError(f"{config_file}: cannot be run as it is; {hint}") from None

@@ -2,6 +2,7 @@
 
 import argparse
 import secrets
+from collections.abc import Mapping
 
 from evaluator.certificate import judge_again
 from evaluator.evaluation import Evaluation, Outcome
@@ -26,14 +27,14 @@ PEER_SECONDS = (1, 10)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is; 1 with
-    `--strict` when one of them answers otherwise when asked otherwise, with `--answers` when the record says otherwise.
+    """Score every file and print the verdicts in the given order. 0 when each has a verdict, whatever it is; 1 when
+    with `--strict` a re-evaluation differs, or with `--answers` the record does.
 
-    Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
-    SandboxError or HarnessError for the machine.
+    Raises InputError before any scoring when a file cannot be read, TaskError for the task or suite, and SandboxError
+    or HarnessError for the machine.
     """
     if arguments.answers is not None:
-        return _on_answers(arguments)
+        return _judge_answers(arguments)
     if not arguments.files:
         raise InputError("name the FILE of a program, or --answers FILE")
     sources, names = [read_source(path) for path in arguments.files], list(map(str, arguments.files))
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))
     if arguments.fresh is not None or arguments.seed is not None:
-        return _on_fresh(arguments, task, suites, dict(zip(names, sources, strict=True)))
+        return _compare_on_fresh(arguments, task, suites, dict(zip(names, sources, strict=True)))
     rows, agree, unloaded = [], True, False
     with output.progress("scored", len(suites) * len(sources)) as shown:
         for number, suite in enumerate(suites):
@@ -51,61 +52,60 @@ def run(arguments: argparse.Namespace) -> int:
                 shown.working_on(f"{task.name}/{suite}")
                 evaluations = _score(evaluator, sources, workers, strict=arguments.strict, shown=shown)
                 peers = _peers(task, evaluator.suite) if arguments.baseline else {}
-            agree &= all(found.strict is None or found.strict.agrees for found in evaluations)
-            unloaded |= any(found.outcome is Outcome.LOAD_ERROR for found in evaluations)
+            agree &= all(each.strict is None or each.strict.agrees for each in evaluations)
+            unloaded |= any(each.outcome is Outcome.LOAD_ERROR for each in evaluations)
             scored = dict(zip(names, evaluations, strict=True)) | peers
             if arguments.json:
-                rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
+                rows += [score_row(name, each, strict=arguments.strict) for name, each in scored.items()]
             else:
                 shown.clear()
                 if number:
                     output.say()
-                _print(list(scored), list(scored.values()), strict=arguments.strict)
+                _print_scores(scored, strict=arguments.strict)
     if arguments.json:
         output.print_json(rows)
     elif unloaded and arguments.task is None:
         output.say()
-        output.say(f"Scored as a program for {DEFAULT_TASK}; is it for another task? Name it: --task FOLDER")
+        output.say(f"Scored as a program for the task {DEFAULT_TASK}. If it is for another one: --task FOLDER")
     return 0 if agree else 1
 
 
-def _on_fresh(arguments: argparse.Namespace, task: Task, suites: list[str], programs: dict[str, str]) -> int:
+def _compare_on_fresh(arguments: argparse.Namespace, task: Task, suites: list[str], programs: dict[str, str]) -> int:
     """Compare programs on fresh instances of each suite. Raises InputError for options that do not go together."""
     if arguments.fresh is None:
-        raise InputError("--seed says what fresh instances are drawn from: give --fresh N, too")
+        raise InputError("--seed is the seed of fresh instances: give --fresh N, too")
     if arguments.strict or arguments.baseline:
         raise InputError("--fresh compares programs on new instances: it goes with neither --strict nor --baseline")
     if task.uses_clock:
         raise InputError(
-            f"--fresh compares costs, and the score of task {task.name!r} is a speed: a comparison of speeds on new "
-            "instances is not offered; score the programs on a suite"
+            f"--fresh compares costs, but the score of task {task.name!r} is a speed; score the programs on a suite"
         )
     peers = fresh.peers_of(task)
-    everyone = programs | {name: read_source(path) for name, path in peers.items()}
+    sources = programs | {name: read_source(path) for name, path in peers.items()}
     seed, rows = arguments.seed or secrets.token_hex(8), []
-    workers = min(available_cores(), len(everyone))
-    with output.progress("scored", len(suites) * len(everyone)) as shown:
+    workers = min(available_cores(), len(sources))
+    with output.progress("scored", len(suites) * len(sources)) as shown:
         for number, name in enumerate(suites):
             suite = draw_suite(task, task.suite(name), arguments.fresh, seed)
             with open_evaluator(task, suite, workers=workers, confined=confined(arguments)) as evaluator:
                 if number == 0:
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{name}")
-                found = _score(evaluator, list(everyone.values()), workers, strict=False, shown=shown)
-            rows += fresh.rows(dict(zip(everyone, found, strict=True)), next(iter(peers)), suite, seed)
+                evaluations = _score(evaluator, list(sources.values()), workers, strict=False, shown=shown)
+            rows += fresh.rows(dict(zip(sources, evaluations, strict=True)), next(iter(peers)), suite, seed)
             if not arguments.json:
                 shown.clear()
-                output.say(f"{task.name}/{name}: {arguments.fresh} instances drawn anew, seed {seed}", Tone.QUIET)
-                output.say(f"Better, equal, worse: than the initial program. {fresh.NO_BOUND}", Tone.QUIET)
+                output.say(f"{task.name}/{name}: {arguments.fresh} fresh instances, seed {seed}", Tone.QUIET)
+                output.say(f"Better, equal and worse: compared with the initial program. {fresh.NO_BOUND}", Tone.QUIET)
                 output.say()
-                output.print_table(fresh.table(rows[-len(everyone) :], found[0].objective))
+                output.print_table(fresh.table(rows[-len(sources) :], evaluations[0].objective))
     if arguments.json:
         output.print_json(rows)
     return 0
 
 
-def _on_answers(arguments: argparse.Namespace) -> int:
-    """Judge a file of answers again: 0 when the judge says what was recorded, else 1. Raises InputError, TaskError."""
+def _judge_answers(arguments: argparse.Namespace) -> int:
+    """Judge a file of answers: 0 when the verdict equals the recorded one, else 1. Raises InputError, TaskError."""
     others = (arguments.files, arguments.suite, arguments.baseline, arguments.strict, arguments.fresh, arguments.seed)
     if any(others):
         raise InputError("--answers judges one file of answers, on the suite that it names: only --task goes with it")
@@ -113,31 +113,31 @@ def _on_answers(arguments: argparse.Namespace) -> int:
     task = load_task(certificates.task_named(certificate, arguments.task))
     certificates.require_same_judge(certificate, task)
     suite = task.suite(certificate.suite)
-    found = judge_again(task, suite, certificate.answers)
-    told, name = certificates.differences(certificate, found, suite), str(arguments.answers)
+    evaluation = judge_again(task, suite, certificate.answers)
+    differences, name = certificates.differences(certificate, evaluation, suite), str(arguments.answers)
     if arguments.json:
-        output.print_json([certificates.to_json(certificate, score_row(name, found), told)])
-        return 1 if told else 0
-    output.say(f"{name}: {task.name}/{suite.name}, {sentence(found)}", Tone.STRONG)
-    output.print_fields(("", text) for text in why_not(found))
-    for line in told:
+        output.print_json([certificates.to_json(certificate, score_row(name, evaluation), differences)])
+        return 1 if differences else 0
+    output.say(f"{name}: {task.name}/{suite.name}, {sentence(evaluation)}", Tone.STRONG)
+    output.print_fields(("", text) for text in why_not(evaluation))
+    for line in differences:
         output.say(line, Tone.BAD)
-    said = "The judge says otherwise than the record." if told else "The judge says exactly what was recorded."
-    output.say(f"{said} No program was run.", Tone.BAD if told else Tone.GOOD)
-    return 1 if told else 0
+    verdict = "differs from the record" if differences else "equals the record exactly"
+    output.say(f"The verdict {verdict}. No program was run.", Tone.BAD if differences else Tone.GOOD)
+    return 1 if differences else 0
 
 
 def _peers(task: Task, suite: Suite) -> dict[str, Evaluation]:
-    """What the exact solver reaches, under names that no file has."""
-    found = {}
+    """The results of the exact solver, under names that no file has."""
+    evaluations = {}
     for seconds in PEER_SECONDS:
         with output.progress(f"exact solver, {seconds} s: instance", len(suite.instances)) as shown:
             results = []
             for result in solve_suite(task, suite, seconds=seconds):
                 results.append(result)
                 shown.step()
-        found[f"exact solver, {seconds} s per instance"] = score_results(task, suite, results)
-    return found
+        evaluations[f"exact solver, {seconds} s per instance"] = score_results(task, suite, results)
+    return evaluations
 
 
 def _score(
@@ -155,12 +155,12 @@ def _score(
     return [future.result() for future in futures]
 
 
-def _print(names: list[str], evaluations: list[Evaluation], *, strict: bool) -> None:
-    first = evaluations[0]
+def _print_scores(scored: Mapping[str, Evaluation], *, strict: bool) -> None:
+    first = next(iter(scored.values()))
     output.say(f"{first.task}/{first.suite}, sandbox level {first.sandbox}", Tone.QUIET)
     output.say()
-    output.print_table(scores_table(names, evaluations, strict=strict))
-    for name, evaluation in zip(names, evaluations, strict=True):
+    output.print_table(scores_table(list(scored), list(scored.values()), strict=strict))
+    for name, evaluation in scored.items():
         if not evaluation.correct:
             output.say()
             output.say(name, Tone.STRONG)

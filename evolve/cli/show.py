@@ -21,7 +21,7 @@ from evolve.trust import nameable_task
 def run(arguments: argparse.Namespace) -> int:
     """Show, and end with 0."""
     if arguments.task is not None and not arguments.instances:
-        raise InputError("--task says where the bounds for --instances are: give both, or neither")
+        raise InputError("--task names the task with the bounds of --instances: give both, or neither")
     folder = resolve_run(arguments.run_name)
     with RunReader.open(folder) as archive:
         view = GenerationReader(archive).view(generation_called(archive, arguments.program))
@@ -44,14 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(view: GenerationView, kind: str) -> str:
-    """One of a generation's texts. Raises InputError when it has none of that kind."""
+    """Read one of a generation's texts. Raises InputError when it has none of that kind."""
     archive, program, attempts = view.reader.archive, view.program, view.questions
     if kind in ("prompt", "answer", "reasoning"):
-        held = getattr(attempts[-1], kind) if attempts else None
-        if held is None:
-            who = f" ({attempts[-1].model})" if attempts and attempts[-1].model else ""
-            raise InputError(f"generation {view.generation} has no {kind} on record{who}")
-        return archive.text(held)
+        stored = getattr(attempts[-1], kind) if attempts else None
+        if stored is None:
+            model = f" ({attempts[-1].model})" if attempts and attempts[-1].model else ""
+            raise InputError(f"generation {view.generation} has no {kind} on record{model}")
+        return archive.text(stored)
     if program is None:
         raise InputError(f"generation {view.generation} has no {kind}: it did not become a program ({view.status})")
     if kind == "code":
@@ -64,24 +64,24 @@ def _text(view: GenerationView, kind: str) -> str:
 
 
 def _instances(view: GenerationView, task_name: str | None) -> tuple[list[InstanceRow], str]:
-    """A program's results with the bounds, and why there are none if there are none. Raises InputError, TaskError.
+    """A program's results with the bounds, and a remark where there are none. Raises InputError, TaskError.
 
-    Reading an archive runs none of its code, and a task is code: only one that ships, or that the person names, is
-    loaded.
+    Reading an archive runs none of its code, and a task is code: only a built-in task, or one that the person names,
+    is loaded.
     """
     archive, program, generation = view.reader.archive, view.program, view.generation
     if program is None:
         raise InputError(f"generation {generation} has no instances: it did not become a program ({view.status})")
     name, suite_name = archive.identity["task"], archive.identity["suite"]
     if task_name is None and name not in built_in_tasks():
-        again = ("show", archive.folder, str(generation), "--instances", "--task", nameable_task(archive))
-        return instance_rows(archive, program, None), f"With the task's bounds: {command(*again)}"
+        with_task = ("show", archive.folder, str(generation), "--instances", "--task", nameable_task(archive))
+        return instance_rows(archive, program, None), f"With the task's bounds: {command(*with_task)}"
     task = load_task(name if task_name is None else task_name)
     require_task_of(archive, task, named=f"--task {task_name}")
     suite = task.suite(suite_name)
     rows = instance_rows(archive, program, suite, [task.judge.describe(instance) for instance in suite.instances])
     if len(rows) != len(suite.instances):
-        changed = f"The suite {suite_name!r} has changed since, so that no bounds are shown."
+        changed = f"No bounds are shown, since the suite {suite_name!r} has changed."
         return instance_rows(archive, program, None), changed
     return rows, ""
 

@@ -1,4 +1,4 @@
-"""`evolve tune`: search the numbers of a program for better ones; of a run's program the result is recorded."""
+"""`evolve tune`: search better values for the numbers of a program; for a run's program the result is recorded."""
 
 import argparse
 import threading
@@ -40,7 +40,7 @@ from evolve.trust import replayed_task, stored_config
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TuningTarget:
-    """The program that is tuned, and how it is scored; of a run's program, that run and its record."""
+    """The program to tune, and how it is scored; for a run's program also the run and the program's record."""
 
     label: str
     source: str
@@ -54,8 +54,8 @@ class _TuningTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Result:
-    """What became of the best program of a search: whether it is better and nothing is known against it, what JSON
-    says of it, and what prints it."""
+    """The result of a search: whether its best program is better and passed every check, its JSON, and the function
+    that prints it."""
 
     holds: bool
     json: dict[str, Any]
@@ -63,8 +63,8 @@ class _Result:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search, and show what was found: 0 when better numbers were found that hold, 1 when not, 130 when Ctrl-C ended
-    the search."""
+    """Search, and print the result: 0 when better numbers passed every check, 1 when not, 130 when Ctrl-C ended the
+    search."""
     tuner.require_size(arguments.evaluations, option="--evaluations")
     require_writable(arguments.output, overwrite=arguments.force)
     if arguments.program is None:
@@ -79,16 +79,10 @@ def _target_of_file(arguments: argparse.Namespace) -> _TuningTarget:
     path = Path(arguments.what)
     if not path.is_file():
         hint = command("tune", arguments.what, "best")
-        raise InputError(f"{arguments.what}: there is no such file; a program of a run is named beside it: {hint}")
+        raise InputError(f"{arguments.what}: there is no such file; for a run, name its program too: {hint}")
     source, task = read_source(path), load_task(arguments.task or DEFAULT_TASK)
-    return _TuningTarget(
-        label=str(path),
-        source=source,
-        language=language_of_task(task),
-        task=task,
-        suite=arguments.suite,
-        control=source,
-    )
+    language, suite = language_of_task(task), arguments.suite
+    return _TuningTarget(label=str(path), source=source, language=language, task=task, suite=suite, control=source)
 
 
 def _target_of_run(arguments: argparse.Namespace, archive: Archive) -> _TuningTarget:
@@ -112,20 +106,19 @@ def _tune(arguments: argparse.Namespace, target: _TuningTarget) -> int:
     tuner.require_tunable(target.task, what=target.label)
     if not tuner.chosen(target.source, target.language, evaluations=arguments.evaluations)[1]:
         raise InputError(
-            f"{target.label}: its evolve blocks hold no number that is worth a search (integers from 0 to 2 without "
-            "the name of a constant, indices, seeds and text are none); give one a name, as in `STEPS = 2`, and it is "
-            "searched"
+            f"{target.label}: its evolve blocks hold no number to tune. Unnamed integers from 0 to 2, indices, seeds "
+            "and text are left out; to tune such a number, give it a name, as in `STEPS = 2`"
         )
     opened = partial(open_evaluators, control=target.control, seed=target.seed, confined=confined(arguments))
     workers, spent = arguments.workers or available_cores(), 1 if target.of_run is None else 0
     with opened(target.task, target.suite, workers=workers) as evaluators:
-        start = _evaluated(target, evaluators)
+        start = _evaluate_start(target, evaluators)
         searching = Tuner(evaluators.evaluator, target.language, arguments.evaluations - spent, workers)
         tuned, interrupted = _search(arguments, searching, target.source, start, spent, evaluators.cancel)
         if target.of_run is None:
-            result = _compared(arguments, target, evaluators, start, tuned)
+            result = _compare(arguments, target, evaluators, start, tuned)
         else:
-            result = _recorded(*target.of_run, evaluators, start, tuned)
+            result = _record(*target.of_run, evaluators, start, tuned)
     if arguments.output is not None and result.holds:
         write_file(arguments.output, tuned.source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
         output.note(f"{arguments.output}: the better program")
@@ -140,8 +133,9 @@ def _tune(arguments: argparse.Namespace, target: _TuningTarget) -> int:
     return 130 if interrupted else 0 if result.holds else 1
 
 
-def _evaluated(target: _TuningTarget, evaluators: EvaluatorPair) -> Evaluation:
-    """The evaluation of the program as it is. Raises InputError where chance is in it."""
+def _evaluate_start(target: _TuningTarget, evaluators: EvaluatorPair) -> Evaluation:
+    """Evaluate the program before the search, or read its evaluation. Raises InputError where chance decides its
+    score."""
     if target.of_run is not None:
         require_same_judge(target.of_run[0], evaluators)
     warn_of(evaluators.evaluator.sandbox)
@@ -163,27 +157,28 @@ def _search(
     spent: int,
     cancel: Callable[[], object],
 ) -> tuple[Tuned, bool]:
-    """Search before the person's eyes; whether Ctrl-C ended it. `spent` evaluations are gone already."""
+    """Search, and print each new best. Returns the result, and whether Ctrl-C ended the search. `spent` is the number
+    of evaluations before it."""
     interrupt, best = threading.Event(), standing_of(start)
     with output.progress("evaluated", searching.evaluations) as shown, interruptible(interrupt.set):
 
-        def tell(done: int, found: tuple[bool, float]) -> None:
+        def tell(done: int, rank: tuple[bool, float]) -> None:
             nonlocal best
-            if found > best:
-                best = found
+            if rank > best:
+                best = rank
                 shown.clear()
-                output.note(f"[{done + spent} of {arguments.evaluations}] score {found[1]:.6f}", Tone.QUIET)
+                output.note(f"[{done + spent} of {arguments.evaluations}] score {rank[1]:.6f}", Tone.QUIET)
             shown.working_on(f"best score {best[1]:.6f}" if best[0] else "none correct")
             shown.step()
 
         stopped = interrupt.is_set
         tuned = searching.tune(source, start, seed=arguments.seed, tell=tell, stopped=stopped, cancel=cancel)
     if interrupt.is_set():
-        output.note(f"Interrupted after {tuned.evaluations} evaluations; what was found by then counts.")
+        output.note(f"Interrupted after {tuned.evaluations} evaluations; the best so far is used.")
     return tuned, interrupt.is_set()
 
 
-def _recorded(
+def _record(
     archive: Archive, parent: ProgramRecord, evaluators: EvaluatorPair, start: Evaluation, tuned: Tuned
 ) -> _Result:
     """Record a better program as a child of the run's program."""
@@ -198,9 +193,9 @@ def _recorded(
             json |= {"generation": record.generation, "known": None, "is_best": is_best}
             return _Result(holds=holds, json=json, show=partial(_show, archive, record, is_best, start, holds))
     except Duplicate as duplicate:
-        known = f"what was found is generation {duplicate.generation} already"
+        known = f"the best program of the search is generation {duplicate.generation} already"
     json |= {"generation": None, "known": known, "is_best": False}
-    message = known or "Nothing better was found, and nothing recorded."
+    message = known or "No better program was found; nothing was recorded."
     return _Result(holds=False, json=json, show=partial(output.say, message))
 
 
@@ -220,29 +215,29 @@ def _show(archive: Archive, record: ProgramRecord, is_best: bool, start: Evaluat
         output.say(f"fresh: {fresh_text(archive.reader.fresh_check(record.generation))}")
     for why in filter(None, (record.overfitted, record.quarantine)):
         output.say(f"WARNING  {why}", Tone.BAD)
-    output.print_commands([(command("lineage", archive.folder, str(record.generation)), "how it came to be")])
+    output.print_commands([(command("lineage", archive.folder, str(record.generation)), "its lineage, step by step")])
 
 
-def _compared(
+def _compare(
     arguments: argparse.Namespace, target: _TuningTarget, evaluators: EvaluatorPair, start: Evaluation, tuned: Tuned
 ) -> _Result:
-    """Measure a better program again, and compare it with the one of the file."""
+    """Evaluate a better program strictly, and compare it with the program of the file."""
     final, reasons = start, list[str]()
     if tuned.gained:
         final = evaluators.evaluator.examine(tuned.source, evaluators.evaluator.evaluate(tuned.source))
-        # A program that failed at first was not measured twice: chance may show only now.
+        # A program that failed at first was not evaluated twice: chance may show only now.
         if not final.correct:
             reasons = why_not(final)
         elif (chance := chance_in(final)) is not None:
             reasons = [chance]
         elif standing_of(final) <= standing_of(start):
-            reasons = [f"measured again it is no better than before ({start.combined_score:.6f})"]
+            reasons = [f"evaluated again, it is no better than before ({start.combined_score:.6f})"]
     holds = tuned.gained and not reasons
 
     def show() -> None:
         output.say(f"before: {sentence(start)}")
         if not tuned.gained:
-            output.say("Nothing better was found.")
+            output.say("No better program was found.")
             return
         output.say(f"after:  {sentence(final)}", Tone.GOOD if holds else Tone.BAD)
         for reason in reasons:

@@ -34,7 +34,7 @@ from evolve.search.arms import Arms
 
 PAGE: Final = Path(__file__).resolve().parent.parent.parent / "docs" / "search.md"
 LAST: Final = 200
-"""The shares of models are of the last so many calls."""
+"""The shares of models are of the last calls, this many."""
 SIGMA: Final = 0.4
 
 
@@ -83,7 +83,7 @@ _MIXED = _of((0.1, 1, 0.5), (0.2, 1, 1), (0.3, 2, 2), (0.4, 2, 8))
 MARKETS: Final[Mapping[str, Market]] = {
     "same quality, prices 1 to 8": Market(models=_of((0.3, 1, 1), (0.3, 1, 2), (0.3, 1, 4), (0.3, 1, 8))),
     "same price, 5 to 40 % improve": Market(models=_of((0.05, 1, 1), (0.1, 1, 1), (0.2, 1, 1), (0.4, 1, 1))),
-    "the dearest is the best": Market(models=_of((0.03, 1, 1), (0.05, 1, 1), (0.1, 1, 2), (0.5, 2, 4))),
+    "the most expensive is the best": Market(models=_of((0.03, 1, 1), (0.05, 1, 1), (0.1, 1, 2), (0.5, 2, 4))),
     "the cheapest is the best": Market(models=_of((0.2, 1, 0.25), (0.25, 1, 1), (0.35, 1.5, 3), (0.4, 2, 10))),
     "one between is the best": Market(models=_MIXED),
     "the same, improvements halve every 100 calls": Market(models=_MIXED, halved=100),
@@ -138,14 +138,14 @@ def _end(market: Market, seed: int, generation: int, number: int) -> EndedGenera
     paid = Spending(calls=1, known_usd=model.price * math.exp(factor - SIGMA * SIGMA / 2))
     shrunk = size if market.halved is None else size * 0.5 ** (generation / market.halved)
     name = f"model {number}"
-    told = Contribution(model=name, answered=True, applied=True, failed=0, spent=paid, fair=paid)
+    contribution = Contribution(model=name, answered=True, applied=True, failed=0, spent=paid, fair=paid)
     return EndedGeneration(
         generation=generation,
         status=Status.EVALUATED,
         parent="",
         program=None,
         improvement=shrunk if improves else None,
-        models=(told,),
+        models=(contribution,),
         arm=name,
     )
 
@@ -164,8 +164,8 @@ def row(name: str, uniform: Sequence[Result], bandit: Sequence[Result]) -> str:
     if market.failing is not None:
         shares = [result.last[market.failing] / LAST for result in bandit]
         failing = f"{100 * fmean(shares):.1f} % ({100 * max(shares):.1f} %)"
-    told = [f"{regrets[0]:.4f}", f"{regrets[1]:.4f}", f"{regrets[1] / regrets[0]:.2f}", f"{100 * best:.0f} %", failing]
-    return f"| {name} | {' | '.join(told)} |"
+    cells = [f"{regrets[0]:.4f}", f"{regrets[1]:.4f}", f"{regrets[1] / regrets[0]:.2f}", f"{100 * best:.0f} %", failing]
+    return f"| {name} | {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -193,20 +193,20 @@ def main() -> None:
             ]
             lines.append(row(name, *results))
             sys.stderr.write(f"{lines[-1]}\n")
-    told = "\n".join(lines) + "\n"
+    rows = "\n".join(lines) + "\n"
     if arguments.write:
-        write(told)
+        write(rows)
     else:
-        sys.stdout.write(told)
+        sys.stdout.write(rows)
 
 
-def write(told: str) -> None:
+def write(rows: str) -> None:
     """Put the table between its marks in the page."""
     head, begin, rest = PAGE.read_text(encoding="utf-8").partition("<!-- measured: arms -->\n")
     _, end, tail = rest.partition("<!-- end of arms -->")
     if not begin or not end:
         raise SystemExit(f"{PAGE}: it lacks the marks between which the table of models stands")
-    PAGE.write_text(head + begin + told + end + tail, encoding="utf-8")
+    PAGE.write_text(head + begin + rows + end + tail, encoding="utf-8")
 
 
 if __name__ == "__main__":

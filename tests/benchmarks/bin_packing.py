@@ -80,7 +80,7 @@ def judged(data: dict[str, Any], answers: list[Any]) -> int | Outcome:
 
 
 def sandboxed(data: dict[str, Any], answers: list[Any]) -> int | None:
-    """The bins that a program which gives these answers is told to have used; None where it fails."""
+    """The number of bins that these answers use; None where they fail."""
     suite = Suite(name="drawn", instances=(Instance(index=0, data=data),), limits=LIMITS, digest="")
     with SandboxedEvaluator(TASK, suite, workers=1) as evaluator:
         cost = evaluator.evaluate(PROGRAM.format(answers=answers)).results[0].cost

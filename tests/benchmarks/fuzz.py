@@ -57,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def fuzzed(name: str, surface: Surface, *, seed: int, cases: int) -> int:
-    """Run so many cases of one surface and print a row. The number that failed."""
+    """Run the cases of one surface and print a row. Returns the number that failed."""
     began = time.monotonic()
     total = Batch()
     with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +128,7 @@ def _child(pipe: Connection, name: str, folder: Path, seed: int, first: int, cou
             wrong = f"its process grew by {grown // 1024} MB"
         pipe.send((number, wrong, ending, seconds, grown))
         if grown > MOST_KB:
-            return  # the next batch begins anew, so that one case's memory is not laid at another's door
+            return  # the next batch is a new process, so that no case is blamed for another's memory
 
 
 if __name__ == "__main__":

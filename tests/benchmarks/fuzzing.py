@@ -237,16 +237,16 @@ def make_archive(folder: Path) -> None:
     (folder / "made").mkdir()
     finish(folder / "made", "run", scripted(folder / "made", parallel=1, generations=24), "--name", "r")
     shutil.copy(folder / "made" / "runs" / "r" / "journal.jsonl", folder / "journal.jsonl")
-    told = {
+    facts = {
         record.generation: [record.commit, record.combined_score, record.correct]
         for record in RunReader.open(folder / "made" / "runs" / "r").programs
     }
-    (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
 @cache
-def told(folder: Path) -> Mapping[str, Sequence[Any]]:
-    found: Mapping[str, Sequence[Any]] = json.loads((folder / "told.json").read_text("utf-8"))
+def read_facts(folder: Path) -> Mapping[str, Sequence[Any]]:
+    found: Mapping[str, Sequence[Any]] = json.loads((folder / "facts.json").read_text("utf-8"))
     return found
 
 
@@ -289,9 +289,9 @@ def damaged(rng: random.Random, whole: bytes) -> bytes:
 
 
 def record(rng: random.Random, folder: Path) -> str:
-    """A journal with any value in any field, sealed anew, as somebody would who wants to be believed."""
+    """A journal with any value in any field, sealed again, as a forger would."""
     run = folder / "made" / "runs" / "r"
-    events = copy.deepcopy(told_events(folder))
+    events = copy.deepcopy(read_events(folder))
     for _ in range(rng.choice((1, 1, 2))):
         place: Any = rng.choice(events)
         while True:
@@ -310,7 +310,7 @@ def record(rng: random.Random, folder: Path) -> str:
 
 
 @cache
-def told_events(folder: Path) -> list[dict[str, Any]]:
+def read_events(folder: Path) -> list[dict[str, Any]]:
     return list(events_of(folder / "journal.jsonl"))
 
 
@@ -320,7 +320,7 @@ def read_archive(run: Path, folder: Path | None) -> str:
         with RunReader.open(run) as archive:
             for record in archive.programs:
                 seen = [record.commit, record.combined_score, record.correct]
-                if folder is not None and told(folder).get(str(record.generation)) != seen:
+                if folder is not None and read_facts(folder).get(str(record.generation)) != seen:
                     raise Wrong(f"generation {record.generation} is not what was recorded")
                 if record.correct and record.ceiling is not None and record.combined_score > record.ceiling + 1e-6:
                     raise Wrong(f"generation {record.generation} is above its ceiling")

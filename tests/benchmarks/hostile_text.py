@@ -67,7 +67,7 @@ _MOST: Final = 400_000
 
 
 def noise(rng: random.Random, length: int) -> str:
-    """Up to so many characters of pieces that mean something to some reader, and of any others."""
+    """At most `size` characters of pieces that mean something to some reader, and of any others."""
     parts: list[str] = []
     size = 0
     while size < length and rng.random() < 0.97:
@@ -107,7 +107,7 @@ def mutated(rng: random.Random, text: str) -> str:
 
 
 def bomb(rng: random.Random, limit: int) -> str:
-    """Text of at most so many characters that is easy to write, and dear to read, parse, compile or compare."""
+    """Text of at most `size` characters that is easy to write, and expensive to read, parse, compile or compare."""
     depth = rng.choice((5, 30, 99, 120, 1000, 20_000))
     wide = rng.choice((10, 500, 5000, 60_000))
     name = rng.choice("abcxyz")
@@ -163,7 +163,7 @@ def bomb(rng: random.Random, limit: int) -> str:
 
 
 def nested(depth: int, head: str, tail: str | None, limit: int) -> str:
-    """Blocks within blocks, by the least indentation and of about so many characters; of each what stands below."""
+    """Blocks within blocks, by the least indentation of about `size` characters; of each what stands below."""
     depth = min(depth, math.isqrt(limit))
     lines = [" " * level + head for level in range(depth)] + [" " * depth + "pass"]
     if tail is not None:

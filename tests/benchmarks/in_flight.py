@@ -3,8 +3,8 @@
 `client`: 64 requests at a time, two seconds each, by the client alone. `run`: the same by a whole run, whose programs
 are scored and whose insights reports are written meanwhile; with one in ten better than all before, and with every one,
 which the evaluator then confirms (it is scored twice more). `limit`: 64 at a time against a server that lets through
-20 a second (a token bucket). `pause`: how spread out those come back that were told to wait for a second. All of it
-without an argument. The servers run in this process, so the figures are lower bounds.
+20 a second (a token bucket). `pause`: how spread out refused requests come back after a wait of a second. Without an
+argument: all of it. The servers run in this process, so the figures are lower bounds.
 """
 
 import itertools
@@ -37,7 +37,7 @@ def client() -> None:
 
 
 def asked(url: str, requests: int) -> float:
-    """Seconds that so many requests take, 64 at a time."""
+    """Seconds that the requests take, 64 at a time."""
     return _asked(url, iter(range(requests)))
 
 
@@ -95,7 +95,7 @@ def _run(one_in: int) -> None:
             better = len(new_bests(programs)) - 1
     last = max(moment for moment, meta in arrivals if not meta)
     # The first request goes alone: what the endpoint refuses is learnt once. Every request takes the server two
-    # seconds: so many were in flight at once, on an average, until the last patch was asked for.
+    # seconds: the average number in flight at once, until the last patch was asked for.
     shares = []
     for began in (arrivals[0][0], arrivals[1][0]):
         busy = sum(min(moment + SECONDS, last) - moment for moment, _ in arrivals if began <= moment <= last)
@@ -122,7 +122,7 @@ def limit() -> None:
 
 
 def pause() -> None:
-    """64 are refused at once and told to wait for a second."""
+    """64 are refused at once and must wait for a second."""
     arrivals: list[float] = []
 
     def behave(request: Any) -> Behaviour:

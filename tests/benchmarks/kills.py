@@ -46,10 +46,10 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def report(killed: Killed, whom: str) -> None:
+def report(killed: Killed, victim: str) -> None:
     moments = ", ".join(f"{moment:.2f} s ({events} events)" for moment, events in killed.kills)
     said = "nothing wrong" if not killed.wrong else "WRONG: " + "; ".join(killed.wrong)
-    print(f"  {whom} killed after {moments or '-'}: {killed.choices} choices, {killed.lost} lost, {said}")
+    print(f"  {victim} killed after {moments or '-'}: {killed.choices} choices, {killed.lost} lost, {said}")
 
 
 def fingerprint(folder: Path) -> str:

@@ -4,7 +4,7 @@
 
 The four landscapes of `landscapes.py`, and `ideas`: a model that errs as one did in a run that was answered by
 hand. It has the same few ideas first, whatever was tried before; it carries ideas over from programs that it is shown;
-one change of ten does nothing. Everywhere a program that fails goes back to its model once, which mostly mends it.
+one change of ten does nothing. Everywhere a program that fails goes back to its model once, which mostly repairs it.
 Printed are the best scores after 20, 45 and 100 proposals, and how they differ from those of the first row, seed by
 seed, with a 95 % interval of the mean. `--check` prints what became of the first 24 proposals instead.
 """
@@ -30,8 +30,8 @@ from tests.benchmarks.landscapes import INSTANCES, LANDSCAPES, UNIT, Genome, Sim
 MARKS: Final = (20, 45, 100)
 KINDS: Final = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX})
 FAILS: Final = 0.15
-MENDED: Final = 2 / 3
-"""How often an answer fails, and how often the model that it goes back to mends it."""
+REPAIRED: Final = 2 / 3
+"""How often an answer fails, and how often the model that it goes back to repairs it."""
 CARRIES: Final = 0.3
 """How often a change carries an idea over from a program that is shown, where the landscape has ideas."""
 
@@ -76,7 +76,7 @@ class Ideas:
         at = rng.choice(absent)
         return tuple(other[place] if place == at else value for place, value in enumerate(genome))
 
-    def anew(self, genome: Genome, rng: random.Random) -> Genome:
+    def rewritten(self, genome: Genome, rng: random.Random) -> Genome:
         changed = [value if rng.random() < 0.7 else 0.0 for value in genome]
         for _ in range(2):
             self._add(changed, rng)
@@ -115,7 +115,7 @@ class Model(Simulation):
             genome, fails = parent, rng.random() > choice.parent.combined_score
         else:
             genome = self._answer(parent, choice, rng)
-            fails = rng.random() < FAILS + 0.2 * (choice.kind is PatchKind.FULL) and rng.random() > MENDED
+            fails = rng.random() < FAILS + 0.2 * (choice.kind is PatchKind.FULL) and rng.random() > REPAIRED
             if genome in self.known:
                 status, commit = Status.DUPLICATE, choice.parent.commit
                 return EndedGeneration(generation=generation, status=status, parent=commit, program=None)
@@ -125,7 +125,7 @@ class Model(Simulation):
     def _answer(self, parent: Genome, choice: Choice, rng: random.Random) -> Genome:
         world = self.landscape
         if choice.kind is PatchKind.FULL:
-            return world.anew(parent, rng)
+            return world.rewritten(parent, rng)
         if choice.kind is PatchKind.CROSS:
             return world.cross(parent, self.genomes[choice.inspirations[-1].commit], rng)
         if isinstance(world, Ideas) and choice.inspirations and rng.random() < CARRIES:
@@ -179,7 +179,7 @@ def simulate(job: tuple[str, int, str]) -> Run:
     engine = Ruled(settings, **rule)
     first = model.begin()
     engine.ended(first)
-    best, scores, told = first.program.combined_score, [], []  # type: ignore[union-attr]
+    best, scores, outcomes = first.program.combined_score, [], []  # type: ignore[union-attr]
     for generation in range(1, MARKS[-1] + 1):
         choice = engine.choose(generation)
         ended = model.end(generation, choice)
@@ -191,10 +191,10 @@ def simulate(job: tuple[str, int, str]) -> Run:
             against = made.combined_score - choice.parent.combined_score
             new_best, best = made.combined_score > best, max(best, made.combined_score)
             outcome = "new best" if new_best else "better" if against > 0 else "worse" if against < 0 else "the same"
-        told.append(f"{choice.kind.value}: {outcome}")
+        outcomes.append(f"{choice.kind.value}: {outcome}")
         if generation in MARKS:
             scores.append(best)
-    return scores, told
+    return scores, outcomes
 
 
 def difference(values: list[float], first: list[float]) -> str:
@@ -207,7 +207,7 @@ def difference(values: list[float], first: list[float]) -> str:
 
 def check(found: Mapping[str, list[Run]]) -> None:
     """What became of the first 24 proposals, by the first row."""
-    counts = Counter(what.partition(": ")[2] for _, told in found[next(iter(ROWS))] for what in told[:24])
+    counts = Counter(what.partition(": ")[2] for _, outcomes in found[next(iter(ROWS))] for what in outcomes[:24])
     print("  of 24:", ", ".join(f"{what} {24 * n / counts.total():.1f}" for what, n in counts.most_common()))
 
 
@@ -229,7 +229,7 @@ def main() -> None:
                 for at, mark in enumerate(MARKS):
                     values, first = ([scores[at] for scores, _ in each] for each in (runs, found[rows[0]]))
                     cells.append(f"{mark}: {median(values):.3f} {'' if row == rows[0] else difference(values, first)}")
-                asked = [Counter(what.partition(": ")[0] for what in told[:45]) for _, told in runs]
+                asked = [Counter(what.partition(": ")[0] for what in outcomes[:45]) for _, outcomes in runs]
                 shares = {kind: 100 * mean(one[kind] > 0 for one in asked) for kind in ("cross", "fix")}
                 seen = ", ".join(f"{kind} {share:.0f} %" for kind, share in shares.items())
                 print(f"  {row:28} {' | '.join(cells)} | seen in 45: {seen}", flush=True)

@@ -5,9 +5,9 @@
 A seeded proposer answers each choice of a search; what its programs cost follows the distribution that stands with each
 landscape. `--write` puts the tables into docs/search.md.
 
-On all of them: a proposal fails with probability 0.15, more for one written anew (by 0.2), and
+On all of them: a proposal fails with probability 0.15, more for a full rewrite (by 0.2), and
 more the longer its program has grown (2 to 8 % a generation). A program that fails succeeds on a share of the instances
-that is drawn evenly; it is mended with that probability.
+that is drawn evenly; it is repaired with that probability.
 """
 
 import argparse
@@ -52,8 +52,8 @@ class Landscape(Protocol):
         """A change of it: an edit."""
         ...
 
-    def anew(self, genome: Genome, rng: random.Random) -> Genome:
-        """It written anew: most of it kept in kind, a part drawn as if nothing had been there."""
+    def rewritten(self, genome: Genome, rng: random.Random) -> Genome:
+        """A full rewrite: most of it kept in kind, a part drawn as if nothing had been there."""
         ...
 
     def cross(self, genome: Genome, other: Genome, rng: random.Random) -> Genome:
@@ -93,7 +93,7 @@ class Smooth:
             moved[place] += rng.gauss(0, 0.5)
         return tuple(moved)
 
-    def anew(self, genome: Genome, rng: random.Random) -> Genome:
+    def rewritten(self, genome: Genome, rng: random.Random) -> Genome:
         return tuple(rng.gauss(0, 1.5) if rng.random() < 0.3 else value for value in genome)
 
     def cross(self, genome: Genome, other: Genome, rng: random.Random) -> Genome:
@@ -108,7 +108,7 @@ class Deceptive:
     """Two families of programs, each 16 numbers with optima of their own, as in `smooth` (d: the distance, 1 at first).
     The first one costs 0.4 + 0.6 d, and 0.7 + 0.3 d on two of the instances: never less than 0.4. The second one
     costs 1.3 d, and 0.6 d on those two: worse at first, better in the end. An edit stays in its family but once in
-    fifty; half of what is written anew begins the other one."""
+    fifty; half of the full rewrites begin the other one."""
 
     def __init__(self, rng: random.Random) -> None:
         self.families = (Smooth(rng), Smooth(rng))
@@ -122,10 +122,10 @@ class Deceptive:
             return self._other(genome, rng)
         return (genome[0], *family.step(genome[1:], rng))
 
-    def anew(self, genome: Genome, rng: random.Random) -> Genome:
+    def rewritten(self, genome: Genome, rng: random.Random) -> Genome:
         if rng.random() < 0.5:
             return self._other(genome, rng)
-        return (genome[0], *self.families[int(genome[0])].anew(genome[1:], rng))
+        return (genome[0], *self.families[int(genome[0])].rewritten(genome[1:], rng))
 
     def cross(self, genome: Genome, other: Genome, rng: random.Random) -> Genome:
         if genome[0] != other[0]:
@@ -147,7 +147,7 @@ class Deceptive:
 
 class Plateaus:
     """30 choices out of four; each instance wants 10 of them right, in an order of its own, and costs how many are
-    missing after the first one that is wrong. An edit draws one to three choices anew: most change no cost."""
+    missing after the first one that is wrong. An edit draws one to three choices again: most change no cost."""
 
     size = 30
 
@@ -165,7 +165,7 @@ class Plateaus:
             drawn[place] = float(rng.randrange(4))
         return tuple(drawn)
 
-    def anew(self, genome: Genome, rng: random.Random) -> Genome:
+    def rewritten(self, genome: Genome, rng: random.Random) -> Genome:
         return tuple(float(rng.randrange(4)) if rng.random() < 0.3 else value for value in genome)
 
     def cross(self, genome: Genome, other: Genome, rng: random.Random) -> Genome:
@@ -200,7 +200,7 @@ class HeavyTailed:
             moved[instance] = max(0.05, moved[instance] * math.exp(-gain))
         return tuple(moved)
 
-    def anew(self, genome: Genome, rng: random.Random) -> Genome:
+    def rewritten(self, genome: Genome, rng: random.Random) -> Genome:
         return self._moved(self._moved(genome, rng, 2), rng, 2)
 
     def cross(self, genome: Genome, other: Genome, rng: random.Random) -> Genome:
@@ -243,7 +243,7 @@ class Simulation:
         else:
             fails = rng.random() < min(0.6, 0.15 + 0.1 * (length / 1000 - 1))
             if choice.kind is PatchKind.FULL:
-                genome = self.landscape.anew(parent, rng)
+                genome = self.landscape.rewritten(parent, rng)
                 fails = fails or rng.random() < 0.2
             elif choice.kind is PatchKind.CROSS:
                 other = self.genomes[choice.inspirations[-1].commit]
@@ -296,7 +296,7 @@ class Simulation:
 
 
 def simulate(landscape: str, seed: int, search: Mapping[str, Any], attempts: int) -> float:
-    """The best score of a correct program after so many proposals."""
+    """The best score of a correct program after a number of proposals."""
     world = Simulation(LANDSCAPES[landscape](random.Random(f"{landscape}:{seed}")), seed)
     kinds = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX})
     settings = SearchSettings(
@@ -373,8 +373,8 @@ def _cell(values: Sequence[float], default: Sequence[float], *, own: bool) -> st
     differences = [value - other for value, other in zip(values, default, strict=True)]
     interval = median_interval(differences, least=LEVEL)
     assert interval is not None
-    told = f"{median(differences):+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
-    return f"{shown} **{told}**" if interval.low > 0 or interval.high < 0 else f"{shown} {told}"
+    change = f"{median(differences):+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
+    return f"{shown} **{change}**" if interval.low > 0 or interval.high < 0 else f"{shown} {change}"
 
 
 def main() -> None:
@@ -392,20 +392,20 @@ def main() -> None:
                     jobs = [(name, seed, search, ATTEMPTS[group]) for seed in range(arguments.seeds)]
                     found[row, name] = pool.map(_job, jobs, chunksize=10)
                 sys.stderr.write(f"{row}: {[round(median(found[row, name]), 3) for name in LANDSCAPES]}\n")
-            told = table(found, list(ROWS[group]), ATTEMPTS[group])
+            rows = table(found, list(ROWS[group]), ATTEMPTS[group])
             if arguments.write:
-                write(group, told)
+                write(group, rows)
             else:
-                sys.stdout.write(f"{told}\n")
+                sys.stdout.write(f"{rows}\n")
 
 
-def write(group: str, told: str) -> None:
+def write(group: str, rows: str) -> None:
     """Put a table between its marks in the page."""
     head, begin, rest = PAGE.read_text(encoding="utf-8").partition(f"<!-- measured: {group} -->\n")
     _, end, tail = rest.partition(f"<!-- end of {group} -->")
     if not begin or not end:
         raise SystemExit(f"{PAGE}: it lacks the marks between which the table {group!r} stands")
-    PAGE.write_text(head + begin + told + end + tail, encoding="utf-8")
+    PAGE.write_text(head + begin + rows + end + tail, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -80,13 +80,13 @@ MECHANISMS: Final = (
         off={"STEEPEST": "False"},
     ),
     Mechanism(
-        name="best fit beside first fit",
+        name="best fit and first fit",
         program="packing_portfolio",
         on={"WHEELS": "0"},
         off={"WHEELS": "0", "FITS": '("first",)'},
     ),
     Mechanism(
-        name="density keys beside weight, size and load",
+        name="density keys and weight, size and load",
         program="packing_portfolio",
         on={"WHEELS": "0"},
         off={"WHEELS": "0", "KEYS": '("weight", "size", "load")'},

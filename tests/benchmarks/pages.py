@@ -1,7 +1,7 @@
 """The live page of a run of 2,000 attempts with prompts. Usage: python tests/benchmarks/pages.py [ATTEMPTS]
 
 Prints the time until the page of the run is drawn in headless Chromium, until each other view is, from the record of a
-new program until the page is told of it, and until all else of the run is there when it is asked for then.
+new program until the page has an event of it, and until all else of the run is there when it is asked for then.
 """
 
 import http.client
@@ -74,23 +74,23 @@ def listening(below: str, run: str) -> Iterator[http.client.HTTPResponse]:
     connection.close()
 
 
-def until_told(events: http.client.HTTPResponse, number: int) -> float:
-    """When an event told of that program, in wall seconds."""
+def until_sent(events: http.client.HTTPResponse, number: int) -> float:
+    """When an event of that program came, in wall seconds."""
     while f'"n":[{number}],"status":["evaluated"]'.encode() not in events.readline():
         pass
     return time.time()
 
 
 def meanwhile(below: str, writer: Archive, attempts: int) -> None:
-    """How soon new programs are told while the server makes the document of the run for the first time."""
+    """How soon new programs are sent while the server makes the document of the run for the first time."""
     with listening(below, writer.folder.name) as events:
         began = time.time()
         asked = threading.Thread(target=lambda: urllib.request.urlopen(f"{below}api/run/{writer.folder.name}").read())
         asked.start()
         for number in range(attempts, attempts + 3):
             recorded = next_program(writer, number)
-            after = until_told(events, number) - recorded
-            print(f"  a new program is told {after:.2f} s after its record (document under way: {asked.is_alive()})")
+            after = until_sent(events, number) - recorded
+            print(f"  a new program is sent {after:.2f} s after its record (document under way: {asked.is_alive()})")
         asked.join()
         print(f"  the first document is there {time.time() - began:.2f} s after it was asked for")
 
@@ -132,11 +132,11 @@ def measure(folder: Path, attempts: int) -> None:
         with Archive.open(folder) as writer, listening(below, folder.name) as events:
             for number in range(attempts + 3, attempts + 8):
                 recorded = next_program(writer, number)
-                told = until_told(events, number)
+                sent = until_sent(events, number)
                 rest = urllib.request.urlopen(f"{below}api/run/{folder.name}/rest").read()
                 print(
-                    f"  a new program is told {told - recorded:.2f} s after its record; all else of the run, "
-                    f"{len(rest) / 1e3:.0f} KB, {1000 * (time.time() - told):.0f} ms after it was asked for"
+                    f"  a new program is sent {sent - recorded:.2f} s after its record; all else of the run, "
+                    f"{len(rest) / 1e3:.0f} KB, {1000 * (time.time() - sent):.0f} ms after it was asked for"
                 )
     finally:
         server.terminate()

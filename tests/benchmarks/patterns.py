@@ -127,7 +127,7 @@ def _named(*names: str) -> list[re.Pattern[str]]:
     return [re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", re.IGNORECASE) for name in names]
 
 
-def _told_apart() -> list[Language]:
+def _lexed_languages() -> list[Language]:
     return [language for language in LANGUAGES if language.is_told_apart]
 
 
@@ -143,10 +143,10 @@ def _of_input_files() -> list[re.Pattern[str]]:
 
 
 MADE: Final[Mapping[str, Callable[[], list[re.Pattern[str]]]]] = {
-    "evolve.lang.lexing.scanner": lambda: [scanner(language) for language in _told_apart()],
-    "evolve.lang.lexing.spans": lambda: [re.compile(one.never) for one in _told_apart() if one.never],
+    "evolve.lang.lexing.scanner": lambda: [scanner(language) for language in _lexed_languages()],
+    "evolve.lang.lexing.spans": lambda: [re.compile(one.never) for one in _lexed_languages() if one.never],
     "evolve.lang.lexing._end_of_nested": lambda: [
-        re.compile("|".join(map(re.escape, one.nested))) for one in _told_apart() if one.nested
+        re.compile("|".join(map(re.escape, one.nested))) for one in _lexed_languages() if one.nested
     ],
     "evaluator.input_files.matching": _of_input_files,
     "evolve.insights.check._figures": lambda: [_figures(unit, {"score", "max_kvpr_inverse"}) for unit in ("", "ms")],
@@ -282,7 +282,7 @@ _MADE_USES: Final[Mapping[str, Collection[str]]] = {
 
 def _wholes() -> Iterator[Found]:
     """What reads programs of each language, as a whole, with the texts of its scanner."""
-    alike = {(scanner(language).pattern, language.nested): language for language in _told_apart()}
+    alike = {(scanner(language).pattern, language.nested): language for language in _lexed_languages()}
     for language in alike.values():
         apart: Use = functools.partial(_spans, language)
         read: Use = functools.partial(_literals, language)

@@ -2,7 +2,7 @@
 
 Usage: python -m tests.benchmarks.sandbox [N]
 
-The new interpreter runs an evaluate.py that comes to the same verdicts by the same judge, unconfined.
+The new interpreter runs an evaluate.py that gives the same verdicts by the same judge, unconfined.
 Everything is measured in one run, in turn, with two workers; the ratios are what counts.
 """
 

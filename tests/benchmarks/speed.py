@@ -24,7 +24,7 @@ BUSY = 2
 
 
 def sorting(source: str, passes: int, variable: str) -> str:
-    """A program that sorts so many times over."""
+    """A program that sorts again and again."""
     return (
         source.replace("def ordered(", "def once(")
         + f"\n\ndef ordered(numbers):\n    for {variable} in range({passes}):\n        result = once(numbers)\n"

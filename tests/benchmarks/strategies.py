@@ -83,11 +83,11 @@ def main() -> None:
     ]
     for suite in arguments.suites or SUITES:
         lines += rows(suite, conducted(suite))
-    told = "\n".join(lines) + "\n"
+    table = "\n".join(lines) + "\n"
     if arguments.write:
-        write("tasks", told)
+        write("tasks", table)
     else:
-        sys.stdout.write(told)
+        sys.stdout.write(table)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from evolve.propose.tuning.search import BATCH, Dimension, PatternSearch, Point,
 KINDS = ("sep", "dep", "rough", "plateau", "cliff")
 NUMBERS = (1, 3, 8, 20)
 BUDGETS = (30, 100, 300)
-FAILED = -50.0  # what a library is told of a program that fails
+FAILED = -50.0  # the score of a failed program, for a library
 
 Score = Callable[[Point], Standing]
 Search = Callable[[list[Dimension], Score, int, int], Standing]
@@ -101,7 +101,7 @@ def cma(dimensions: list[Dimension], score: Score, budget: int, seed: int) -> St
 
 
 def tpe(dimensions: list[Dimension], score: Score, budget: int, seed: int) -> Standing:
-    """Optuna's sampler, which is told where the numbers stand; six trials at a time."""
+    """Optuna's sampler, which starts from the present numbers; six trials at a time."""
     optuna = importlib.import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
@@ -109,12 +109,12 @@ def tpe(dimensions: list[Dimension], score: Score, budget: int, seed: int) -> St
     study.enqueue_trial({str(index): one.value for index, one in enumerate(dimensions)})
     best, used = (False, 0.0), 0
     while used < budget:
-        told = []
+        trials = []
         for trial in [study.ask() for _ in range(min(BATCH, budget - used) if used else 1)]:
             found = score(tuple(_suggested(trial, index, one) for index, one in enumerate(dimensions)))
             used, best = used + 1, max(best, found)
-            told.append((trial, found[1] if found[0] else FAILED))
-        for trial, value in told:
+            trials.append((trial, found[1] if found[0] else FAILED))
+        for trial, value in trials:
             study.tell(trial, value)
     return best
 

@@ -35,7 +35,7 @@ def entry_points(source: str) -> list[str]:
 
 def alarms(paths: Iterator[Path]) -> tuple[int, int, list[str]]:
     """How many files are programs, in how many of them pyflakes finds an undefined name, and what is said of them."""
-    looked, doubtful, told = 0, 0, list[str]()
+    looked, doubtful, alarms_found = 0, 0, list[str]()
     for path in paths:
         try:
             source = path.read_text(encoding="utf-8")
@@ -45,8 +45,8 @@ def alarms(paths: Iterator[Path]) -> tuple[int, int, list[str]]:
         except (UnicodeDecodeError, ProgramError):
             continue  # no program here: too large, of another Python
         looked, doubtful = looked + 1, doubtful + undefined
-        told += [f"{path}:{line}: {name}" for line, name in sorted(found)]
-    return looked, doubtful, told
+        alarms_found += [f"{path}:{line}: {name}" for line, name in sorted(found)]
+    return looked, doubtful, alarms_found
 
 
 def files(folder: Path, without: set[str]) -> Iterator[Path]:
@@ -72,8 +72,12 @@ def main() -> None:
         **{name: files(SITE / name, set()) for name in ("numpy", "scipy", "pydantic", "git")},
         **{name: files(ROOT / name, {"ingredients"}) for name in ("programs", "tests", "evolve", "evaluator")},
     }.items():
-        looked, doubtful, told = alarms(paths)
-        print(f"{what}: {looked} files, undefined names in {doubtful}, {len(told)} alarms", *told, sep="\n  ")
+        looked, doubtful, alarms_found = alarms(paths)
+        print(
+            f"{what}: {looked} files, undefined names in {doubtful}, {len(alarms_found)} alarms",
+            *alarms_found,
+            sep="\n  ",
+        )
     rng, refused, tried = random.Random(0), 0, 0
     for path in files(ROOT / "programs", {"ingredients", "templates"}):
         source = path.read_text(encoding="utf-8")

@@ -32,9 +32,9 @@ def test_the_ceiling_of_the_published_suite_is_proven(capsys: pytest.CaptureFixt
 def test_a_subset_is_verified_instance_by_instance(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ortools")
     assert main(["bounds", "placement", "--verify", "--instances", "0-2,17", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["holds"] is True
-    assert [check["instance"] for check in told["checks"]] == [0, 1, 2, 17]
+    document = json.loads(capsys.readouterr().out)
+    assert document["holds"] is True
+    assert [check["instance"] for check in document["checks"]] == [0, 1, 2, 17]
 
 
 @pytest.mark.parametrize("bound", ["1/30", "1/20"])
@@ -83,7 +83,7 @@ def test_bounds_fit_a_terminal_of_80_columns(on_terminal: Callable[..., str], su
     assert all(len(line.split()) >= 5 for line in shown.splitlines()[3:])
 
 
-def test_the_exact_solver_stands_beside_the_programs_as_a_peer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exact_solver_is_a_peer_of_the_programs(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ortools")
     program = str(PLACEMENT.parents[2] / "programs" / "placement" / "initial.py")
     assert main(["score", program, "--baseline", "exact", "--suite", "adrs", "--json"]) == 0

@@ -46,7 +46,7 @@ def test_the_answers_of_a_best_are_judged_again_and_score_what_is_on_record(here
     document = json.loads(Path("a.json").read_text())
     best = max(recorded.values(), key=lambda program: program["combined_score"] if program["correct"] else -1e9)
     assert best["combined_score"] > recorded[0]["combined_score"]
-    assert "exactly what was recorded. No program was run." in judge(evolve)
+    assert "The verdict equals the record exactly. No program was run." in judge(evolve)
     (row,) = evolve_json("score", "--answers", "a.json", "--task", ONLINE)
     assert row["combined_score"] == row["recorded_score"] == best["combined_score"] == document["combined_score"]
     assert row["equal"] is True
@@ -72,7 +72,7 @@ def test_the_file_is_new_unless_forced_and_goes_with_the_program(here, evolve):
     both = evolve("export", "r", "best", "--answers", "a.json", "-o", "best.py", "--force")
     assert both.startswith("best.py: generation") and "a.json: the answers of generation" in both
     assert "choose_bin" in Path("best.py").read_text()
-    assert "-o FILE takes the program" in evolve("export", "r", "best", code=2)
+    assert "-o FILE for the program" in evolve("export", "r", "best", code=2)
 
 
 def worse(document):  # a bin of its own for the last item: feasible, and it costs one more
@@ -130,7 +130,7 @@ def test_tampered_answers_are_found(here, evolve, tampering):
     change(tampering)
     said = judge(evolve, code=1)
     assert TAMPERED[tampering] in said
-    assert "The judge says otherwise than the record." in said
+    assert "The verdict differs from the record." in said
 
 
 @pytest.mark.parametrize(
@@ -212,4 +212,4 @@ def test_where_the_clock_is_the_score_none_are_kept_and_fresh_costs_say_nothing(
     assert main(["run", "--task", "sorting", "--generations", "1", "--name", "r"]) in (0, 1)
     assert "its score is a speed" in evolve("export", "r", "0", "--answers", "a.json", code=2)
     said = evolve("score", "sorting/initial.py", "--task", "sorting", "--fresh", "2", code=2)
-    assert "a comparison of speeds on new instances is not offered" in said
+    assert "--fresh compares costs, but the score of task" in said

@@ -92,7 +92,7 @@ def test_runs_of_one_name_in_two_folders_are_two_runs(make_run, evolve, evolve_j
     assert "a and a are the same run" in evolve("compare", "a", "./runs/../runs/a", code=2)
 
 
-def test_one_proposal_is_told_as_one(make_run, evolve, evolve_json):
+def test_one_proposal_is_counted_as_one(make_run, evolve, evolve_json):
     for name, elites in (("few", 40), ("many", 80)):
         make_run(name, config=f"task: placement\nsearch: {{elites: {elites}}}\n")
     said = evolve("compare", "few", "many")

@@ -47,8 +47,8 @@ def test_it_goes_to_a_file_as_well(family, evolve):
 
 
 def test_it_takes_the_whole_run(family, evolve):
-    assert "give no PROGRAM" in evolve("export", "family", "best", "--csv", code=2)
-    assert "which PROGRAM?" in evolve("export", "family", "-o", "x.py", code=2)
+    assert "leave out PROGRAM" in evolve("export", "family", "best", "--csv", code=2)
+    assert "PROGRAM is missing" in evolve("export", "family", "-o", "x.py", code=2)
 
 
 def test_a_formula_is_a_text(recorded_runs, make_evaluation, bring, evolve):

@@ -11,7 +11,7 @@ def test_the_diff_of_two_programs_can_be_applied(family, evolve):
     ]
 
 
-def test_the_scores_are_told_beside_the_diff_not_in_it(family, evolve, capsys):
+def test_the_scores_are_printed_outside_the_diff(family, evolve, capsys):
     evolve("diff", "family", "0", "1")
     from evolve.cli.main import main
 

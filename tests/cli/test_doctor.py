@@ -12,12 +12,12 @@ CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
 
 def test_a_machine_that_runs_these_tests_is_well(tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
-    told = evolve_json("doctor")
-    assert told["ok"] is True
-    assert {"python", "git", "disk", "runs", "evaluation", "sandbox"} <= {check["name"] for check in told["checks"]}
-    for check in told["checks"]:
+    document = evolve_json("doctor")
+    assert document["ok"] is True
+    assert {"python", "git", "disk", "runs", "evaluation", "sandbox"} <= {check["name"] for check in document["checks"]}
+    for check in document["checks"]:
         assert set(check) == {"name", "state", "detail", "fix", "needed"}
-    checks = {check["name"]: check for check in told["checks"]}
+    checks = {check["name"]: check for check in document["checks"]}
     assert "21.891622 (ceiling 26.255972" in checks["evaluation"]["detail"]
     assert "level" in checks["sandbox"]["detail"]
     assert {"scripts", "scripts: limits", "scripts: seccomp"} <= checks.keys()
@@ -36,12 +36,12 @@ def test_without_git_doctor_says_that_it_is_needed_and_no_run_is_begun(tmp_path,
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path):
     tmp_path.chmod(0o500)
     assert check_runs(tmp_path / "runs").state is Finding.BROKEN
 
 
-def test_runs_that_are_a_file_are_told(tmp_path):
+def test_runs_that_are_a_file_are_reported(tmp_path):
     (tmp_path / "runs").write_text("")
     check = check_runs(tmp_path / "runs")
     assert check.state is Finding.BROKEN

@@ -116,10 +116,10 @@ def test_a_pipe_in_one_run_keeps_no_other_from_being_listed(family, evolve_json,
         shutil.copytree("runs/family", broken)
         (broken / "journal.jsonl").unlink()
         os.mkfifo(broken / "journal.jsonl")
-    told = evolve_json("list")
-    assert [row["run"] for row in told["runs"]] == ["family"]
-    assert "is a named pipe" in told["unreadable"][0]["reason"]
-    assert len(told["unreadable"]) == 30
+    document = evolve_json("list")
+    assert [row["run"] for row in document["runs"]] == ["family"]
+    assert "is a named pipe" in document["unreadable"][0]["reason"]
+    assert len(document["unreadable"]) == 30
     assert "family" in evolve("list")
 
 

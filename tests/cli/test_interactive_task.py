@@ -25,7 +25,7 @@ def test_a_task_that_asks_item_by_item_is_a_task_like_any_other(tmp_path, monkey
 def test_a_failure_names_the_item_and_the_instance(tmp_path, monkeypatch, evolve_json):
     monkeypatch.chdir(tmp_path)
     Path("wrong.py").write_text("def choose_bin(size, room, capacity):\n    return 0\n")
-    (told,) = evolve_json("score", "--task", ONLINE, "wrong.py", code=0)
-    assert not told["correct"]
-    assert {failure["outcome"] for failure in told["failures"]} == {"infeasible"}
-    assert told["failures"][0]["detail"].startswith("item ") and "has no room" in told["failures"][0]["detail"]
+    (row,) = evolve_json("score", "--task", ONLINE, "wrong.py", code=0)
+    assert not row["correct"]
+    assert {failure["outcome"] for failure in row["failures"]} == {"infeasible"}
+    assert row["failures"][0]["detail"].startswith("item ") and "has no room" in row["failures"][0]["detail"]

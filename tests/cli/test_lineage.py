@@ -14,14 +14,14 @@ def test_the_chain_runs_from_the_initial_program_with_names_reasons_changes_and_
 
 
 def test_the_chain_as_json(family, evolve_json):
-    told = evolve_json("lineage", "family", "best")
-    assert set(told) == {"run", "program", "steps"}
-    assert [step["generation"] for step in told["steps"]] == [0, 1, 3]
-    assert [step["change"] for step in told["steps"]] == [None, 2.0, 3.0]
-    assert told["steps"][0]["diff"] == ""
-    assert "+c = 33" in told["steps"][2]["diff"]
-    assert told["steps"][1]["description"] == "More of b helps."
-    assert {"commit", "parents", "ceiling", "gap", "quarantined", "outcome"} <= set(told["steps"][1])
+    document = evolve_json("lineage", "family", "best")
+    assert set(document) == {"run", "program", "steps"}
+    assert [step["generation"] for step in document["steps"]] == [0, 1, 3]
+    assert [step["change"] for step in document["steps"]] == [None, 2.0, 3.0]
+    assert document["steps"][0]["diff"] == ""
+    assert "+c = 33" in document["steps"][2]["diff"]
+    assert document["steps"][1]["description"] == "More of b helps."
+    assert {"commit", "parents", "ceiling", "gap", "quarantined", "outcome"} <= set(document["steps"][1])
 
 
 def test_a_step_tells_its_held_out_score_what_it_followed_and_all_that_it_is_made_of(lesson, evolve, evolve_json):

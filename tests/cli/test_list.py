@@ -8,8 +8,8 @@ from evolve.archive.archive import Archive
 
 
 def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last(family, evolve_json):
-    told = evolve_json("list", "family")
-    assert set(told) == {
+    document = evolve_json("list", "family")
+    assert set(document) == {
         *(
             "run",
             "task",
@@ -30,9 +30,9 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
         *("tokens_cached", "unanswered_calls", "unanswered_usd"),
         *("calls_under_way", "tokens_under_way", "usd_under_way"),
     }
-    assert (told["run"], told["task"], told["suite"]) == ("family", "placement", "adrs")
-    assert told["fingerprint"] == family.fingerprint()
-    assert [p["generation"] for p in told["programs"]] == [3, 1, 0, 5, 4]
+    assert (document["run"], document["task"], document["suite"]) == ("family", "placement", "adrs")
+    assert document["fingerprint"] == family.fingerprint()
+    assert [p["generation"] for p in document["programs"]] == [3, 1, 0, 5, 4]
 
 
 def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
@@ -61,8 +61,8 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
 
 
 def test_a_listing_can_be_sorted_and_cut(family, evolve, evolve_json):
-    told = evolve_json("list", "family", "--sort", "generation", "--top", "2")
-    assert [p["generation"] for p in told["programs"]] == [0, 1]
+    document = evolve_json("list", "family", "--sort", "generation", "--top", "2")
+    assert [p["generation"] for p in document["programs"]] == [0, 1]
     assert "'beauty'" in evolve("list", "family", "--sort", "beauty", code=2)
 
 
@@ -78,8 +78,8 @@ def test_every_generation_is_in_the_json_with_how_it_ended_and_what_it_took(less
     asked = {"generation", "status", "reason", "kind", "model", "guidance", "followed"}
     asked |= {"calls", "retries", "repairs", "repairs_usd"}
     assert [set(row) for row in rows] == [asked | {"cost_usd", "tokens", "tuning_evaluations", "t"}] * 6
-    told = [(r["generation"], r["status"], r["reason"], r["kind"], r["model"]) for r in rows]
-    assert told == [
+    rows_shown = [(r["generation"], r["status"], r["reason"], r["kind"], r["model"]) for r in rows]
+    assert rows_shown == [
         (0, "evaluated", None, "initial", ""),
         (1, "evaluated", None, "diff", "a_model"),
         (2, "refused", "no_match", "diff", "a_model"),
@@ -106,15 +106,15 @@ def test_all_shows_every_generation_and_failed_those_without_a_correct_program_a
     assert "both (cross)" in every[3]
     assert "not ended" in every[5]
     assert "unknown" in every[1]
-    told = evolve_json("list", "lesson", "--failed")
-    assert [row["generation"] for row in told["generations"]] == [2, 4]
-    assert [program["generation"] for program in told["programs"]] == [4]
+    document = evolve_json("list", "lesson", "--failed")
+    assert [row["generation"] for row in document["generations"]] == [2, 4]
+    assert [program["generation"] for program in document["programs"]] == [4]
     assert "4 more" in evolve("list", "lesson", "--all", "--top", "2")
 
 
 def test_best_shows_each_new_best_in_order(lesson, evolve, evolve_json):
-    told = evolve_json("list", "lesson", "--best")
-    assert [program["generation"] for program in told["programs"]] == [0, 1, 3]
+    document = evolve_json("list", "lesson", "--best")
+    assert [program["generation"] for program in document["programs"]] == [0, 1, 3]
     lines = evolve("list", "lesson", "--best").splitlines()
     assert [line.split()[0] for line in lines[-3:]] == ["0", "1", "3"]
     assert "1 better" in lines[-1]
@@ -202,13 +202,13 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
     assert time.strftime("%Y-%m-%d", time.localtime(family.began)) in table
 
 
-def test_a_damaged_run_is_told_and_does_not_hide_the_others(family, evolve_json, capsys):
+def test_a_damaged_run_is_reported_and_does_not_hide_the_others(family, evolve_json, capsys):
     folder = Path("runs/broken")
     folder.mkdir()
     (folder / "journal.jsonl").write_text("not a journal\nat all\n")
-    told = evolve_json("list")
-    assert [row["run"] for row in told["runs"]] == ["family"]
-    assert [row["run"] for row in told["unreadable"]] == ["broken"]
+    document = evolve_json("list")
+    assert [row["run"] for row in document["runs"]] == ["family"]
+    assert [row["run"] for row in document["unreadable"]] == ["broken"]
 
 
 def test_without_any_run_it_says_how_to_begin(tmp_path, monkeypatch, evolve, evolve_json):

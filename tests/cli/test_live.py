@@ -54,7 +54,7 @@ def test_the_panel_says_which_generation_does_what_and_for_how_long(panel):
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
-def test_a_best_that_a_clock_measured_stands_beside_its_spread(panel, make_record):
+def test_a_best_that_a_clock_measured_is_shown_with_its_spread(panel, make_record):
     best = make_record(3, 2.0, ceiling=None, spread=(1.9, 2.1))
     assert "2.000000  (1.900 to 2.100)" in panel(replace(PROGRESS, best=best))
 

@@ -35,7 +35,7 @@ def test_a_new_task_is_sound_and_improves_offline_at_once(tmp_path, monkeypatch,
     assert programs[0]["metric"] == METRICS[kind]
 
 
-def test_a_new_interactive_task_has_a_twin_and_a_recipe(tmp_path, monkeypatch, evolve, evolve_json):
+def test_a_new_interactive_task_has_a_held_out_suite_and_a_recipe(tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
     evolve("new", "mine", "--kind", "interactive")
     evolve("run", "--task", "mine", "--generations", 1, "--name", "r")
@@ -84,8 +84,8 @@ def test_the_documented_task_runs_and_improves(tmp_path, monkeypatch, evolve, ev
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
     assert evolve_json("doctor", "--task", "no_three")["ok"] is True
-    told = evolve("run", "--task", "no_three", "--generations", 6, "--minutes", 9, "--name", "r", "--parallel", 1)
-    assert "the limit of 6 generations is reached, before that of 9 minutes" in told
+    printed = evolve("run", "--task", "no_three", "--generations", 6, "--minutes", 9, "--name", "r", "--parallel", 1)
+    assert "the limit of 6 generations is reached, before that of 9 minutes" in printed
     programs = {program["generation"]: program for program in evolve_json("list", "r")["programs"]}
     assert max(p["value"] for p in programs.values() if p["correct"]) > programs[0]["value"]
     table = evolve("list", "r")
@@ -146,7 +146,7 @@ def test_what_is_wrong_with_a_task_is_said_with_its_file(tmp_path, monkeypatch, 
     assert any(said in detail for detail in broken), broken
 
 
-def test_a_score_that_never_moves_is_told(tmp_path, monkeypatch, evolve, evolve_json):
+def test_a_score_that_never_moves_is_reported(tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
     judge = Path("no_three/judge.py")
@@ -156,22 +156,22 @@ def test_a_score_that_never_moves_is_told(tmp_path, monkeypatch, evolve, evolve_
     assert "no task 'nowhere'" in json.dumps(evolve_json("doctor", "--task", "nowhere", code=1))
 
 
-def test_what_is_wrong_is_told_whole_and_what_to_do_about_it(tmp_path, monkeypatch, evolve):
+def test_what_is_wrong_is_printed_whole_and_what_to_do_about_it(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
     initial = Path("no_three/initial.py")
     source = initial.read_text()
     initial.write_text(source.replace("SLANT", "import numpy\nSLANT", 1))
-    told = evolve("doctor", "--task", "no_three", code=1)
-    assert "line 4, in <module>: import numpy\n" in told
-    assert "ModuleNotFoundError: import numpy is not available" in told
-    assert "or list the package in" in told
+    printed = evolve("doctor", "--task", "no_three", code=1)
+    assert "line 4, in <module>: import numpy\n" in printed
+    assert "ModuleNotFoundError: import numpy is not available" in printed
+    assert "or list the package in" in printed
     initial.write_text("".join(line for line in source.splitlines(keepends=True) if "EVOLVE-BLOCK-END" not in line))
-    told = evolve("doctor", "--task", "no_three", code=1)
-    assert "EVOLVE-BLOCK-START without an EVOLVE-BLOCK-END after it" in told
+    printed = evolve("doctor", "--task", "no_three", code=1)
+    assert "EVOLVE-BLOCK-START without an EVOLVE-BLOCK-END after it" in printed
 
 
-def test_a_program_for_another_task_is_told_of_the_option(tmp_path, monkeypatch, evolve):
+def test_a_program_for_another_task_is_pointed_to_the_option(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
     assert "--task FOLDER" in evolve("score", DOCUMENTED / "initial.py")
     assert "--task FOLDER" not in evolve("score", DOCUMENTED / "initial.py", "--task", DOCUMENTED)
@@ -183,7 +183,7 @@ def test_a_score_that_moves_only_after_several_changes_is_seen_to_move(evolve_js
     assert "it moves" in checks["score"]["detail"]
 
 
-def test_ingredients_that_are_none_are_told(tmp_path, monkeypatch, evolve_json):
+def test_ingredients_that_are_none_are_reported(tmp_path, monkeypatch, evolve_json):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
     Path("no_three/ingredients").mkdir()

@@ -1,4 +1,4 @@
-"""`evolve new --from-openevolve DIR` and `--from-shinka DIR`: what is taken over, what is told, what is refused."""
+"""`evolve new --from-openevolve DIR` and `--from-shinka DIR`: what is converted, what is listed, what is refused."""
 
 import json
 import os
@@ -22,7 +22,7 @@ OPENEVOLVE, SHINKA = "--from-openevolve", "--from-shinka"
 
 @pytest.fixture
 def theirs(tmp_path, monkeypatch):
-    """A folder to be filled, beside which the new one is made."""
+    """A folder to be filled; the new one is made next to it."""
     monkeypatch.chdir(tmp_path)
     Path("theirs").mkdir()
     return Path("theirs")
@@ -41,16 +41,16 @@ def with_models(run_yaml):
     return re.sub(r"^# ((?: *-? *\w+:.*))$", r"\1", run_yaml, flags=re.MULTILINE)
 
 
-def test_all_that_means_something_is_taken_over_and_the_rest_is_told(tmp_path, monkeypatch, evolve):
+def test_all_that_means_something_is_converted_and_the_rest_is_listed(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
-    told = evolve("new", "mine", OPENEVOLVE, DATA / "openevolve_cascade")
-    assert "mine: a task made of initial_program.py, evaluator.py, config.yaml" in told
+    printed = evolve("new", "mine", OPENEVOLVE, DATA / "openevolve_cascade")
+    assert "mine: a task made of initial_program.py, evaluator.py, config.yaml" in printed
     for key in ("checkpoint_interval", "llm.top_p", "prompt.num_top_programs", "database.population_size"):
-        assert key in told
+        assert key in printed
     kept = "the system message (prompt.md); 60 s for one evaluation (task.yaml); generations 12, seed 7, patience 9, "
-    assert f"  taken over: {kept}workers 4 (run.yaml); 2 models (comments in run.yaml)\n" in told
+    assert f"  taken over: {kept}workers 4 (run.yaml); 2 models (comments in run.yaml)\n" in printed
     for key in ("timeout", "cascade_thresholds", "primary_model", "system_message", "max_iterations", "random_seed"):
-        assert key not in told
+        assert key not in printed
     assert (
         Path("mine/prompt.md").read_text() == "You choose weights of points.\nTheir mean should be near the target.\n"
     )
@@ -66,7 +66,7 @@ def test_all_that_means_something_is_taken_over_and_the_rest_is_told(tmp_path, m
     assert "You choose weights" in load_task("mine").prompt_text
 
 
-def test_what_the_page_lists_a_counterpart_for_is_taken_over_or_told_to_be_set_by_hand(theirs, evolve):
+def test_what_the_page_lists_a_counterpart_for_is_converted_or_listed_to_be_set_by_hand(theirs, evolve):
     small(
         theirs,
         config="""
@@ -76,13 +76,13 @@ prompt: {num_top_programs: 4, template_dir: t, num_of_ours: 1}
 database: {num_islands: 3}
 """,
     )
-    told = evolve("new", "mine", OPENEVOLVE, theirs)
+    printed = evolve("new", "mine", OPENEVOLVE, theirs)
     assert configured("mine/run.yaml").workers == 3
-    assert "parallel_evaluations" not in told
-    assert "not taken over: diff_based_evolution (set search.kinds by hand)" in told
-    assert "not taken over: prompt.num_top_programs (set search.inspirations by hand)" in told
-    assert "not taken over: prompt.template_dir (set prompts_dir by hand)" in told
-    assert "prompt.num_of_ours (what a prompt holds" in told
+    assert "parallel_evaluations" not in printed
+    assert "not taken over: diff_based_evolution (set search.kinds by hand)" in printed
+    assert "not taken over: prompt.num_top_programs (set search.inspirations by hand)" in printed
+    assert "not taken over: prompt.template_dir (set prompts_dir by hand)" in printed
+    assert "prompt.num_of_ours (what a prompt holds" in printed
     shutil.rmtree("theirs")
     theirs.mkdir()
     small(
@@ -103,16 +103,16 @@ max_proposal_jobs: 5000
 db_config: {num_archive_inspirations: 4, num_top_k_inspirations: 2, num_islands: 2}
 """,
     )
-    told = evolve("new", "other", SHINKA, theirs)
+    printed = evolve("new", "other", SHINKA, theirs)
     run = configured("other/run.yaml")
     assert (run.workers, run.parallel) == (5, 1024)
-    assert "evo_config.patch_types, evo_config.patch_type_probs (set search.kinds by hand)" in told
-    assert "evo_config.max_patch_resamples, evo_config.max_patch_attempts (set attempts by hand)" in told
-    assert "evo_config.llm_kwargs.temperatures (set temperature of each model by hand)" in told
-    assert "evo_config.llm_kwargs.reasoning_efforts, evo_config.code_embed (there is no counterpart)" in told
-    assert "num_archive_inspirations, db_config.num_top_k_inspirations (set search.inspirations by hand)" in told
-    assert "db_config.num_islands (parents, islands and archives" in told
-    assert "llm_kwargs.max_tokens" not in told
+    assert "evo_config.patch_types, evo_config.patch_type_probs (set search.kinds by hand)" in printed
+    assert "evo_config.max_patch_resamples, evo_config.max_patch_attempts (set attempts by hand)" in printed
+    assert "evo_config.llm_kwargs.temperatures (set temperature of each model by hand)" in printed
+    assert "evo_config.llm_kwargs.reasoning_efforts, evo_config.code_embed (there is no counterpart)" in printed
+    assert "num_archive_inspirations, db_config.num_top_k_inspirations (set search.inspirations by hand)" in printed
+    assert "db_config.num_islands (parents, islands and archives" in printed
+    assert "llm_kwargs.max_tokens" not in printed
 
 
 def test_a_folder_that_is_renamed_is_the_same_task(theirs, evolve):
@@ -147,10 +147,10 @@ def test_a_key_is_never_copied(theirs, evolve, section):
     shutil.rmtree("mine")
     (theirs / ".env").write_text("KEY=sk-or-secret")
     (theirs / "config_other.yaml").write_text("llm: {api_key: sk-or-secret}")
-    told = evolve("new", "mine", OPENEVOLVE, theirs)
+    printed = evolve("new", "mine", OPENEVOLVE, theirs)
     assert not any(b"sk-or-secret" in path.read_bytes() for path in Path("mine").rglob("*") if path.is_file())
-    assert "sk-or-secret" not in told
-    assert "left out: .env (hidden)" in told
+    assert "sk-or-secret" not in printed
+    assert "left out: .env (hidden)" in printed
 
 
 def test_a_key_that_names_a_variable_becomes_its_name(theirs, evolve):
@@ -162,13 +162,13 @@ def test_a_key_that_names_a_variable_becomes_its_name(theirs, evolve):
 
 def test_nothing_of_a_folder_is_run_when_it_is_read(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
-    told = evolve("new", "mine", SHINKA, DATA / "shinka_cpp")
+    printed = evolve("new", "mine", SHINKA, DATA / "shinka_cpp")
     assert not Path("ran.txt").exists()
-    assert "evo_config.llm_dynamic_selection" in told
+    assert "evo_config.llm_dynamic_selection" in printed
     assert Path("mine/prompt.md").read_text() == "Add numbers. Do not leave any of them out.\n"
     assert "wall_s: 60," in Path("mine/task.yaml").read_text()
-    told = evolve("new", "other", SHINKA, DATA / "shinka_numpy")
-    assert "not taken over: evo_config.results_dir (computed when it is run)" in told
+    printed = evolve("new", "other", SHINKA, DATA / "shinka_numpy")
+    assert "not taken over: evo_config.results_dir (computed when it is run)" in printed
     assert Path("other/prompt.md").read_text() == "Fit a line.\nMove the offset.\n"
     assert "ARGUMENTS = {'level': 2}" in Path("other/evaluate.py").read_text()
 
@@ -179,9 +179,9 @@ def test_what_a_script_spells_out_stands_above_the_yaml_file(theirs, evolve):
     (theirs / "run.py").write_text(
         "import core\nG = 5\nconfig = core.EvolutionConfig(num_generations=G + 1, task_sys_msg='a' + 'b')"
     )
-    told = evolve("new", "mine", SHINKA, theirs)
-    assert "shinka_small.yaml and run.py" in told
-    assert "run.py: not taken over: evo_config.num_generations (computed" in told
+    printed = evolve("new", "mine", SHINKA, theirs)
+    assert "shinka_small.yaml and run.py" in printed
+    assert "run.py: not taken over: evo_config.num_generations (computed" in printed
     assert configured("mine/run.yaml").generations == 3
     assert Path("mine/prompt.md").read_text() == "ab\n"
 
@@ -189,8 +189,8 @@ def test_what_a_script_spells_out_stands_above_the_yaml_file(theirs, evolve):
 def test_a_program_without_markers_may_change_as_a_whole(theirs, evolve):
     small(theirs)
     (theirs / "initial_program.py").write_text("A = 1\n")
-    told = evolve("new", "mine", OPENEVOLVE, theirs)
-    assert "initial_program.py has no EVOLVE-BLOCK markers: all of it may change" in told
+    printed = evolve("new", "mine", OPENEVOLVE, theirs)
+    assert "initial_program.py has no EVOLVE-BLOCK markers: all of it may change" in printed
     found = Path("mine/initial_program.py").read_text()
     assert [region.text for region in evolve_regions(found)] == [found] == ["A = 1\n"]
 
@@ -214,7 +214,7 @@ def test_of_what_lies_there_only_what_an_evaluator_may_need_is_taken(theirs, evo
     (theirs / "gone").symlink_to("nowhere")
     (theirs / "round").symlink_to(".")
     os.mkfifo(theirs / "pipe")
-    told = evolve("new", "mine", OPENEVOLVE, theirs)
+    printed = evolve("new", "mine", OPENEVOLVE, theirs)
     found = {path.relative_to("mine/theirs").as_posix() for path in Path("mine/theirs").rglob("*") if not path.is_dir()}
     assert found == {"initial_program.py", "evaluator.py", "deep/er/data.json", "inside.json"}
     assert not any(path.is_symlink() for path in Path("mine").rglob("*"))
@@ -229,10 +229,10 @@ def test_of_what_lies_there_only_what_an_evaluator_may_need_is_taken(theirs, evo
         "round",
         "pipe",
     ):
-        assert name in told.split("evolve score")[0]
+        assert name in printed.split("evolve score")[0]
 
 
-def test_what_an_evaluator_imports_in_vain_is_told(theirs, evolve):
+def test_imports_that_an_evaluator_lacks_are_listed(theirs, evolve):
     small(theirs)
     (theirs / "evaluator.py").write_text(
         "import json, numpy, no_such_package.part, helper\nfrom openevolve.evaluation_result import EvaluationResult\n"
@@ -241,9 +241,9 @@ def test_what_an_evaluator_imports_in_vain_is_told(theirs, evolve):
     )
     (theirs / "helper.py").write_text("import another_missing\n")
     (theirs / "unused.py").write_text("import nobody_asks\n")
-    told = evolve("new", "mine", OPENEVOLVE, theirs)
-    assert "not installed here: another_missing, no_such_package, openevolve.llm: install that first" in told
-    assert "not installed here: drawing_package; only functions import it" in told
+    printed = evolve("new", "mine", OPENEVOLVE, theirs)
+    assert "not installed here: another_missing, no_such_package, openevolve.llm: install that first" in printed
+    assert "not installed here: drawing_package; only functions import it" in printed
 
 
 def test_several_configurations_are_not_guessed_at_and_each_command_is_printed(theirs, evolve):
@@ -252,10 +252,10 @@ def test_several_configurations_are_not_guessed_at_and_each_command_is_printed(t
         (theirs / f"config_phase_{phase}.yaml").write_text(
             f"max_iterations: {phase}\nprompt: {{system_message: phase {phase}}}"
         )
-    told = evolve("new", "mine", OPENEVOLVE, theirs, code=2)
-    assert "theirs: holds 2 configurations; choose one with --config FILE" in told
+    printed = evolve("new", "mine", OPENEVOLVE, theirs, code=2)
+    assert "theirs: holds 2 configurations; choose one with --config FILE" in printed
     assert not Path("mine").exists()
-    commands = [line.partition(" new ")[2].split() for line in told.splitlines() if " new " in line]
+    commands = [line.partition(" new ")[2].split() for line in printed.splitlines() if " new " in line]
     assert len(commands) == 2
     evolve("new", *commands[1])
     assert configured("mine/run.yaml").generations == 2
@@ -264,8 +264,8 @@ def test_several_configurations_are_not_guessed_at_and_each_command_is_printed(t
         "run", "theirs/config_phase_1.yaml", code=2
     )
     (theirs / "config_phase_1.yaml").rename(theirs / "config.yaml")
-    told = evolve("new", "other", OPENEVOLVE, theirs)
-    assert "not read: config_phase_2.yaml (config.yaml is; choose another with --config FILE)" in told
+    printed = evolve("new", "other", OPENEVOLVE, theirs)
+    assert "not read: config_phase_2.yaml (config.yaml is; choose another with --config FILE)" in printed
     assert configured("other/run.yaml").generations == 1
     Path("elsewhere.yaml").write_text("max_iterations: 7")
     evolve("new", "third", OPENEVOLVE, theirs, "--config", "elsewhere.yaml")
@@ -299,23 +299,23 @@ def test_a_system_message_that_a_script_assigns_is_kept(theirs, evolve, script):
     (theirs / "run_evo.py").write_text(
         f'MESSAGE = """Pack\nwell."""\ndef main(config):\n    {script}  # EvolutionConfig(\n'
     )
-    told = evolve("new", "mine", SHINKA, theirs)
+    printed = evolve("new", "mine", SHINKA, theirs)
     assert Path("mine/prompt.md").read_text() == "Pack\nwell.\n"
     assert configured("mine/run.yaml").generations == 3
-    assert "computed" not in told
-    assert "no system message" not in told
+    assert "computed" not in printed
+    assert "no system message" not in printed
 
 
 @pytest.mark.parametrize("first", ["", "prompt: {system_message: system_message}\n"])
 def test_a_system_message_may_stand_with_the_models(theirs, evolve, first):
     small(theirs, config=f"{first}llm: {{system_message: Sort fast.}}\n")
-    told = evolve("new", "mine", OPENEVOLVE, theirs)
+    printed = evolve("new", "mine", OPENEVOLVE, theirs)
     assert Path("mine/prompt.md").read_text() == "Sort fast.\n"
-    assert "system_message" not in told
+    assert "system_message" not in printed
     (theirs / "config.yaml").write_text("llm: {system_message: Sort fast.}\nprompt: {system_message: Sort well.}\n")
-    told = evolve("new", "other", OPENEVOLVE, theirs)
+    printed = evolve("new", "other", OPENEVOLVE, theirs)
     assert Path("other/prompt.md").read_text() == "Sort well.\n"
-    assert "llm.system_message (set prompt.md by hand)" in told
+    assert "llm.system_message (set prompt.md by hand)" in printed
 
 
 @pytest.mark.parametrize(
@@ -330,8 +330,8 @@ def test_where_no_system_message_was_found_the_place_of_one_is_named(theirs, evo
     small(theirs, initial="initial.py", evaluator="evaluate.py")
     (theirs / file).parent.mkdir(exist_ok=True)
     (theirs / file).write_text(text)
-    told = evolve("new", "mine", SHINKA, theirs)
-    assert f"no system message was found ({file}, line {line}, may hold one): write the task into prompt.md" in told
+    printed = evolve("new", "mine", SHINKA, theirs)
+    assert f"no system message was found ({file}, line {line}, may hold one): write the task into prompt.md" in printed
 
 
 def test_a_target_score_of_theirs_is_no_patience(theirs, evolve):
@@ -369,9 +369,9 @@ def test_a_target_score_of_theirs_is_no_patience(theirs, evolve):
 )
 def test_a_wrong_configuration_is_one_sentence(theirs, evolve, config, why):
     small(theirs, config=config)
-    told = evolve("new", "mine", OPENEVOLVE, theirs, code=2)
-    assert why in told
-    assert len(told.strip().splitlines()) == 1
+    printed = evolve("new", "mine", OPENEVOLVE, theirs, code=2)
+    assert why in printed
+    assert len(printed.strip().splitlines()) == 1
     assert not Path("mine").exists()
 
 
@@ -394,9 +394,9 @@ def test_a_wrong_configuration_is_one_sentence(theirs, evolve, config, why):
 def test_a_missing_piece_is_one_sentence(theirs, evolve, option, files, why):
     for name, content in files.items():
         (theirs / name).write_text(content)
-    told = evolve("new", "mine", option, theirs, code=2)
-    assert why in told
-    assert len(told.strip().splitlines()) == 1
+    printed = evolve("new", "mine", option, theirs, code=2)
+    assert why in printed
+    assert len(printed.strip().splitlines()) == 1
     assert not Path("mine").exists()
 
 
@@ -472,9 +472,9 @@ def test_run_shows_the_way_from_shinkaevolves_files(tmp_path, monkeypatch, evolv
     assert new in evolve("new", "mine", OPENEVOLVE, "theirs", code=2)
 
 
-def test_a_mistake_in_ones_own_configuration_is_told_as_before(theirs, evolve):
+def test_a_mistake_in_ones_own_configuration_is_reported_as_before(theirs, evolve):
     for text in ("generatoins: 5\n", "generations: 5\nprompt: be brief\n"):
         (theirs / "run.yaml").write_text(text)
-        told = evolve("run", "theirs/run.yaml", code=2)
-        assert "unknown key" in told
-        assert "--from-openevolve" not in told
+        printed = evolve("run", "theirs/run.yaml", code=2)
+        assert "unknown key" in printed
+        assert "--from-openevolve" not in printed

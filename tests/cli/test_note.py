@@ -1,4 +1,4 @@
-"""`evolve note`: what somebody writes beside a program travels with the archive."""
+"""`evolve note`: a note on a program travels with the archive."""
 
 import shutil
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 from evolve.archive.archive import Archive
 
 
-def test_a_note_is_shown_beside_its_program_and_decides_nothing(family, evolve, evolve_json):
+def test_a_note_is_shown_with_its_program_and_decides_nothing(family, evolve, evolve_json):
     before = evolve_json("list", "family")["fingerprint"]
-    assert evolve("note", "family", "best", "  send this one to Ada ").strip() == "noted beside generation 3"
+    assert evolve("note", "family", "best", "  send this one to Ada ").strip() == "noted on generation 3"
     evolve("note", "family", "2", "why was this refused?")
     assert "send this one to Ada" in evolve("show", "family", "best")
     assert "why was this refused?" in evolve("show", "family", "2")
@@ -35,7 +35,7 @@ def test_while_another_process_writes_the_run_there_is_one_clear_sentence(family
 
 def test_a_note_says_something_about_a_generation_that_there_is(family, evolve):
     assert "the note is empty" in evolve("note", "family", "best", " ", code=2)
-    assert "none may have more than 10000" in evolve("note", "family", "best", "x" * 10_001, code=2)
+    assert "at most 10000 are allowed" in evolve("note", "family", "best", "x" * 10_001, code=2)
     assert "generation 77 was not begun" in evolve("note", "family", "77", "where?", code=2)
 
 

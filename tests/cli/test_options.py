@@ -21,15 +21,15 @@ def unconfined(monkeypatch):
 
 
 def test_the_level_is_in_every_verdict(evolve_json):
-    told = evolve_json(*SCORE, "--require-level", "standard")
-    assert told[0]["sandbox"] in ("standard", "strong")
+    document = evolve_json(*SCORE, "--require-level", "standard")
+    assert document[0]["sandbox"] in ("standard", "strong")
 
 
 def test_a_level_that_is_not_reached_ends_with_3_and_the_way_to_it(evolve, monkeypatch):
     monkeypatch.setattr(bubblewrap, "find", lambda: None)
-    told = evolve(*SCORE, "--require-level", "strong", code=3)
-    assert "strong is required" in told
-    assert "apt-get install bubblewrap" in told
+    printed = evolve(*SCORE, "--require-level", "strong", code=3)
+    assert "strong is required" in printed
+    assert "apt-get install bubblewrap" in printed
 
 
 @pytest.mark.parametrize("command", [SCORE, RUN], ids=["score", "run"])
@@ -46,6 +46,6 @@ def test_unless_that_is_asked_for_and_then_there_is_a_banner(capsys, unconfined,
         assert "SANDBOX LEVEL NONE" in capsys.readouterr().err
 
 
-def test_other_systems_are_told_where_it_runs(evolve, monkeypatch):
+def test_users_of_other_systems_learn_where_it_runs(evolve, monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     assert "this is macOS: run evolve in a Linux container" in evolve(*SCORE, code=3)

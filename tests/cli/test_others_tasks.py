@@ -46,8 +46,8 @@ def test_a_task_of_another_system_is_sound_runs_goes_on_and_is_scored_again(mine
     report = evolve_json("doctor", "--task", "mine")
     assert report["ok"] is True
     assert {check["name"]: check["state"] for check in report["checks"]}["score"] == "ok", "it moves"
-    told = evolve("run", "mine/run.yaml", "--generations", 1, "--parallel", 1, "--seed", 7, "--name", "r")
-    assert "self-judged" in told
+    printed = evolve("run", "mine/run.yaml", "--generations", 1, "--parallel", 1, "--seed", 7, "--name", "r")
+    assert "self-judged" in printed
     evolve("resume", "r", "--generations", 3)
     programs = {program["generation"]: program for program in evolve_json("list", "r")["programs"]}
     assert programs[0]["correct"]
@@ -64,7 +64,7 @@ ANSWER = """<NAME> {name} </NAME>
 </CODE>"""
 
 
-def test_a_model_is_told_what_the_evaluator_said_and_nothing_private(mine, evolve, evolve_json):
+def test_a_model_gets_the_evaluators_feedback_and_nothing_private(mine, evolve, evolve_json):
     mine("shinka_numpy")
     block = "# EVOLVE-BLOCK-START\n{}\n# EVOLVE-BLOCK-END\n\n"
     block += "def run_experiment(noise):\n    return line(np.arange(4) + noise)"
@@ -123,8 +123,8 @@ def test_what_a_program_leaves_behind_ends_with_its_time(mine, evolve_json):
 def test_what_an_evaluator_cannot_import_is_the_tasks_fault(mine, evolve):
     folder = mine("openevolve_plain")
     (folder / "theirs" / "evaluator.py").write_text("import no_such_package\ndef evaluate(path): ...\n")
-    told = evolve("run", "mine/run.yaml", "--generations", 1, code=1)
-    assert "theirs/evaluator.py cannot be loaded: ModuleNotFoundError" in told
+    printed = evolve("run", "mine/run.yaml", "--generations", 1, code=1)
+    assert "theirs/evaluator.py cannot be loaded: ModuleNotFoundError" in printed
 
 
 def test_models_in_run_yaml_may_change_without_a_new_verdict(mine, evolve):

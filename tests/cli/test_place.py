@@ -134,11 +134,11 @@ def test_hardly_any_memory_left_is_placed_and_the_solver_loses_nothing(evolve_js
         assert float(max(pressures(file, plan["exact"]))) == plan["exact"]["pressure"] >= plan["bound"]
 
 
-def test_a_program_that_fails_is_told_though_a_placement_stands(evolve, evolve_json, tmp_path):
+def test_a_program_that_fails_is_reported_even_with_a_placement(evolve, evolve_json, tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("x = (\n")
     said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
-    assert "No program found a placement: what stands here is the current placement." in said
+    assert "No program found a placement: this one is the current placement." in said
     assert "SyntaxError" in said or "was never closed" in said
     plan = evolve_json("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
     assert plan["program"] == "the current placement"

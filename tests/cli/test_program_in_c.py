@@ -85,9 +85,9 @@ def test_a_models_patches_of_a_c_program_are_applied_judged_and_recorded(tmp_pat
     (tmp_path / "run.yaml").write_text(CONFIG)
     options = ("--name", "c", "--task", "tours", "--parallel", "1")
     evolve("run", "run.yaml", *options, "--generations", "4")
-    told = evolve_json("list", "c")
-    status = {ended["generation"]: ended["status"] for ended in told["generations"]}
-    programs = {program["generation"]: program for program in told["programs"]}
+    document = evolve_json("list", "c")
+    status = {ended["generation"]: ended["status"] for ended in document["generations"]}
+    programs = {program["generation"]: program for program in document["programs"]}
     assert programs[1]["patch_name"] == "cool_down_further"
     assert programs[1]["value"] < programs[0]["value"]
     assert not programs[2]["correct"]
@@ -143,7 +143,7 @@ def test_a_program_without_markers_may_change_as_a_whole(tmp_path, evolve, evolv
     assert len(evolve_json("list", "bare")["programs"]) == 2
 
 
-def test_a_machine_without_a_compiler_is_told_in_one_sentence(tmp_path, evolve, monkeypatch):
+def test_a_machine_without_a_compiler_is_reported_in_one_sentence(tmp_path, evolve, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if LACKING is not None and "compiler" not in LACKING:
         pytest.skip(LACKING)

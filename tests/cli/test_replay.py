@@ -34,12 +34,12 @@ def change_record(change):
 
 
 def test_an_honest_record_is_found_again(real, evolve, evolve_json):
-    told = evolve_json("replay", "real")
-    assert set(told) == {"program", "recorded", "replayed", "equal", "differences"}
-    assert told["equal"] is True
-    assert told["differences"] == []
-    assert told["program"] == real.find("best").commit
-    assert told["recorded"]["combined_score"] == told["replayed"]["combined_score"]
+    document = evolve_json("replay", "real")
+    assert set(document) == {"program", "recorded", "replayed", "equal", "differences"}
+    assert document["equal"] is True
+    assert document["differences"] == []
+    assert document["program"] == real.find("best").commit
+    assert document["recorded"]["combined_score"] == document["replayed"]["combined_score"]
     assert "Equal: every one of the 50 instances" in evolve("replay", "real", "0")
 
 
@@ -52,7 +52,7 @@ def test_the_answers_of_a_task_that_ships_are_judged_again_by_its_name(recorded_
     run.initial(source, confirmed)
     bring(run.archive.reader)
     evolve("export", "confirmed", "0", "--answers", "a.json")
-    assert "exactly what was recorded" in evolve("score", "--answers", "a.json")
+    assert "equals the record exactly" in evolve("score", "--answers", "a.json")
 
 
 def test_a_changed_cost_ends_with_1_and_the_instance(real, evolve, evolve_json):
@@ -63,9 +63,9 @@ def test_a_changed_cost_ends_with_1_and_the_instance(real, evolve, evolve_json):
         evaluation["costs"][7] = better
 
     change_record(improve)
-    told = evolve_json("replay", "real", code=1)
-    assert told["equal"] is False
-    assert told["differences"] == [
+    document = evolve_json("replay", "real", code=1)
+    assert document["equal"] is False
+    assert document["differences"] == [
         {
             "instance": 7,
             "recorded": {"outcome": "ok", "cost": better},

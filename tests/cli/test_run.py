@@ -21,7 +21,7 @@ from tests.loop.climbing import ROOT, configure, events, evolve, patch, script, 
 Started = Callable[..., subprocess.Popen[Any]]
 EVOLVE = [sys.executable, "-m", "evolve"]
 CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
-"""A task that no run solves, so that a run lasts as long as it is told to, and scores in a few milliseconds."""
+"""A task that no run solves, so that a run lasts until its limit, and scores in a few milliseconds."""
 
 
 def listing(folder: Path, name: str) -> dict:
@@ -50,9 +50,9 @@ def test_two_runs_with_one_seed_are_equal_and_another_seed_is_not(tmp_path: Path
 
 def check_record(folder: Path, name: str) -> dict:
     """What holds of every record, however it came to be."""
-    told = listing(folder, name)
-    programs = {program["commit"]: program for program in told["programs"]}
-    generations = [program["generation"] for program in told["programs"]]
+    listed = listing(folder, name)
+    programs = {program["commit"]: program for program in listed["programs"]}
+    generations = [program["generation"] for program in listed["programs"]]
     assert len(programs) == len(generations) == len(set(generations))
     for program in programs.values():
         commit = program["commit"]
@@ -63,7 +63,7 @@ def check_record(folder: Path, name: str) -> dict:
     best = max(confirmed, key=lambda p: (p["combined_score"], -p["generation"]))
     assert git(folder, name, "rev-parse", "best") == best["commit"]
     git(folder, name, "fsck", "--strict")
-    return told
+    return listed
 
 
 def test_several_proposals_in_flight_make_a_correct_record(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(
             start_new_session=True,
         )
         time.sleep(0.4)  # interpreter and evaluator start-up, in which nothing is written
-    _, told = running.communicate(timeout=120)
-    assert running.returncode == 0, told
+    _, printed = running.communicate(timeout=120)
+    assert running.returncode == 0, printed
     assert kills > 0
     assert listing(tmp_path, "killed")["fingerprint"] == listing(tmp_path, "whole")["fingerprint"]
     assert git(tmp_path, "killed", "rev-parse", "best") == git(tmp_path, "whole", "rev-parse", "best")
@@ -120,9 +120,9 @@ def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
     given = {**os.environ, "PYTHONPATH": str(ROOT)}
     running = start(tmp_path, words, given, out=out, err=err, prepare=os.setsid)
     wait_until(lambda: [event["event"] for event in events(tmp_path, "stopped")].count("evaluated") >= 4, running)
-    beside = evolve(tmp_path, "resume", "stopped", code=2)
-    assert "evolve: " in beside.stderr
-    assert str(running.pid) in beside.stderr
+    second = evolve(tmp_path, "resume", "stopped", code=2)
+    assert "evolve: " in second.stderr
+    assert str(running.pid) in second.stderr
     # A terminal sends Ctrl-C to every process of the group, evaluator and git included.
     os.killpg(running.pid, signal.SIGINT)
     running.join(60)
@@ -133,7 +133,7 @@ def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
     known = len(listing(tmp_path, "stopped")["programs"])
     evolve(tmp_path, "resume", "stopped", "--generations", str(known + 3))
     assert len(check_record(tmp_path, "stopped")["programs"]) > known
-    assert "Traceback" not in beside.stderr
+    assert "Traceback" not in second.stderr
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_the_first_evaluation_is_announced_on_a_terminal(on_terminal, tmp_path: 
     assert screen.startswith("scoring the initial program ...\r\x1b[KEvolving")
 
 
-def test_runs_that_is_no_folder_is_told_so(tmp_path: Path) -> None:
+def test_a_file_named_runs_is_reported(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     ran = evolve(tmp_path, "run", "--task", CURVE, "--generations", "1", code=2)
     assert "runs is no folder" in ran.stderr
@@ -253,10 +253,10 @@ def test_a_resumed_run_with_a_wider_limit_is_the_run_that_had_it_from_the_start(
 
 def test_every_command_that_a_run_ends_with_can_be_pasted(tmp_path: Path) -> None:
     ran = evolve(tmp_path, "run", "--name", "two words", "--task", CURVE, "--generations", "3", "--parallel", "1")
-    told = ran.stdout.partition("Next:\n")[2].splitlines()
-    commands = [shlex.split(line, comments=True) for line in told]
+    steps = ran.stdout.partition("Next:\n")[2].splitlines()
+    commands = [shlex.split(line, comments=True) for line in steps]
     assert {"resume", "lineage", "show", "replay", "export"} <= {command[3] for command in commands}
-    for line, command in zip(told, commands, strict=True):
+    for line, command in zip(steps, commands, strict=True):
         assert "  # " in line
         assert command[:3] == EVOLVE
         evolve(tmp_path, *command[3:])
@@ -264,7 +264,7 @@ def test_every_command_that_a_run_ends_with_can_be_pasted(tmp_path: Path) -> Non
     assert (tmp_path / "best.py").exists()
 
 
-def test_output_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_output_that_cannot_be_written_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
             [*EVOLVE, "run", "--print-config"],

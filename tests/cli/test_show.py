@@ -24,7 +24,7 @@ def test_a_quarantined_program_shows_the_reason(family, evolve):
     assert "instance 3 beats its bound" in evolve("show", "family", "5")
 
 
-def test_a_second_attempt_is_told_with_the_first(family, evolve, evolve_json):
+def test_a_second_attempt_is_shown_with_the_first(family, evolve, evolve_json):
     text = evolve("show", "family", "best")
     assert "attempt 1: refused (no_patch)" in text
     assert "attempt 2: evaluated" in text
@@ -35,12 +35,12 @@ def test_a_second_attempt_is_told_with_the_first(family, evolve, evolve_json):
 
 
 def test_the_record_as_json_holds_the_whole_verdict(family, evolve_json):
-    told = evolve_json("show", "family", "4")
-    assert told["failures"] == [{"instance": 1, "outcome": "invalid_output", "detail": "model left out"}]
-    assert told["change"] == 0.5 - 25.0
-    assert told["description"] == "a reason"
-    assert told["parents"] == [family.find("3").commit]
-    assert "code" not in told
+    document = evolve_json("show", "family", "4")
+    assert document["failures"] == [{"instance": 1, "outcome": "invalid_output", "detail": "model left out"}]
+    assert document["change"] == 0.5 - 25.0
+    assert document["description"] == "a reason"
+    assert document["parents"] == [family.find("3").commit]
+    assert "code" not in document
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_a_program_tells_what_it_took_and_what_it_followed(lesson, evolve, evolv
     text = evolve("show", "lesson", "3")
     assert "1,000 tokens in, 200 out, cost unknown (no price is given)" in text
     assert "recommendation 2 of the insights report after 2 programs: Take the best of both." in text
-    told = evolve_json("show", "lesson", "3")
-    assert (told["tokens"], told["cost_usd"], told["t"]) == (1200, None, lesson.times[3])
-    assert (told["best_known"], told["gap_to_best_known"], told["self_judged"]) == (None, None, False)
+    document = evolve_json("show", "lesson", "3")
+    assert (document["tokens"], document["cost_usd"], document["t"]) == (1200, None, lesson.times[3])
+    assert (document["best_known"], document["gap_to_best_known"], document["self_judged"]) == (None, None, False)
     assert evolve_json("show", "lesson", "2")["cost_usd"] is None
 
 
-def test_instance_by_instance_beside_the_parent_and_the_best(lesson, evolve, evolve_json):
+def test_instance_by_instance_next_to_the_parent_and_the_best(lesson, evolve, evolve_json):
     text = evolve("show", "lesson", "1", "--instances")
     assert "Against the parent: 2 better, 0 same, 0 worse." in text
     assert "Against the best: 1 better, 1 same, 0 worse." in text

@@ -1,4 +1,4 @@
-"""`evolve tune`: the numbers of a program searched, and what was found recorded as its child."""
+"""`evolve tune`: better numbers for a program are searched, and recorded as its child."""
 
 import os
 import shutil
@@ -107,23 +107,23 @@ def test_a_file_is_tuned_and_written_and_scores_what_was_said(run, evolve, evolv
     assert "exists already" in said
 
 
-def test_where_nothing_is_better_nothing_is_recorded_and_that_is_told(run, evolve):
+def test_where_nothing_is_better_nothing_is_recorded_and_the_output_says_so(run, evolve):
     Path("mine/initial.py").write_text("UNUSED = 3.5\n\n\n" + BARE)
     evolve("run", "--task", "mine", "--generations", 1, "--name", "bare", code=1)
     before = list(events_of(Path("runs/bare/journal.jsonl")))
     said = evolve("tune", "bare", "0", code=1)
     assert "1 number searched in 2 evaluations" in said
-    assert "nothing recorded" in said
+    assert "nothing was recorded" in said
     assert list(events_of(Path("runs/bare/journal.jsonl"))) == before
-    assert "Nothing better" in evolve("tune", "mine/initial.py", "--task", "mine", code=1)
+    assert "No better program" in evolve("tune", "mine/initial.py", "--task", "mine", code=1)
 
 
 def test_what_cannot_be_tuned_is_said_in_one_sentence(run, evolve):
     Path("bare.py").write_text(BARE)
     sorting = Path(__file__).parent.parent / "data" / "sorting"
-    for words, told in (
-        (["bare.py", "--task", "mine"], "no number that is worth a search"),
-        (["r"], "is named beside it"),
+    for words, sentence in (
+        (["bare.py", "--task", "mine"], "no number to tune"),
+        (["r"], "name its program too"),
         (["r", "77"], "77"),
         (["nothing", "best"], "there is no run"),
         (["r", "best", "--evaluations", 9], "too few for a search"),
@@ -132,7 +132,7 @@ def test_what_cannot_be_tuned_is_said_in_one_sentence(run, evolve):
         ([sorting / "initial.py", "--task", sorting], "is a speed"),
     ):
         said = evolve("tune", *words, code=2)
-        assert told in said
+        assert sentence in said
         assert len(said.strip().splitlines()) == 1
 
 

@@ -32,7 +32,7 @@ def begun(tmp_path, monkeypatch, evolve):
     return ["run", configure(tmp_path, models=[script(tmp_path, STEPS)], generations=3)]
 
 
-def test_it_stands_beside_the_best_and_rerun_finds_another_value(begun, evolve, evolve_json):
+def test_it_is_shown_with_the_best_and_rerun_finds_another_value(begun, evolve, evolve_json):
     text = (
         "Tuning only the initial program's numbers, with the evaluations of 12 proposals, reaches 21; "
         "the best reaches 11.3093."

@@ -168,7 +168,7 @@ def test_with_two_models_the_weights_stay_and_this_is_said(tmp_path: Path) -> No
     with OpenAIServer(default=behave) as server:
         config = configure(tmp_path, models=three(server.url)[:2], generations=6, search={"models": "bandit"})
         finish(tmp_path, "run", config, "--name", "r")
-    assert "is drawn by weight, since search.models: bandit needs 3 models with a weight" in (
+    assert "Models are drawn by weight: search.models: bandit needs 3 models with a weight" in (
         tmp_path / "out.txt"
     ).read_text(encoding="utf-8")
     assert not [event for event in events(tmp_path) if "picked" in event]

@@ -298,7 +298,7 @@ def test_ctrl_c_ends_a_commands_children(tmp_path: Path) -> None:
     process = in_fork(tmp_path, "run", config, "--name", "r")
     wait_until(pids.exists, process)
     os.kill(process.pid, signal.SIGINT)  # an answer on its way is waited for, as everywhere
-    wait_until(lambda: "on the way" in (tmp_path / "out.txt").read_text(), process)
+    wait_until(lambda: "waiting for 1 model answer" in (tmp_path / "out.txt").read_text(), process)
     assert all(alive(pid) for pid in json.loads(pids.read_text()))
     os.kill(process.pid, signal.SIGINT)
     process.join(30)

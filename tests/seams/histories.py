@@ -84,9 +84,9 @@ def histories(draw: st.DrawFn) -> list[EndedGeneration]:
         if how in ("correct", "fails", "quarantined"):
             others = tuple(rng.sample(sound, rng.randint(0, min(2, len(sound)))))
             behaviour = rng.randrange(len(scored))
-            told = {"inspirations": others, "kind": rng.choice([PatchKind.DIFF, PatchKind.CROSS])}
-            told |= {"costs": scored[behaviour][1], "lines": rng.choice([0, 1, 1, 2, 3, 40])}
-            program = record(number, (parent,), scored[behaviour][0], behaviour, how, **told)
+            details = {"inspirations": others, "kind": rng.choice([PatchKind.DIFF, PatchKind.CROSS])}
+            details |= {"costs": scored[behaviour][1], "lines": rng.choice([0, 1, 1, 2, 3, 40])}
+            program = record(number, (parent,), scored[behaviour][0], behaviour, how, **details)
             if how != "quarantined":
                 sound.append(program.commit)
         else:

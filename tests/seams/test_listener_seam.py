@@ -140,12 +140,12 @@ def test_there_is_one_of_every_kind(make_record: MakeRecord) -> None:
 
 
 def test_it_takes_whatever_a_run_tells(listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord) -> None:
-    told, shown = listener
+    events, shown = listener
     for progress in every_progress(make_record, "a_patch"):
-        told.tick(progress)
+        events.tick(progress)
         for event in every_event(make_record, "a_patch"):
-            told.tell(event, progress)
-            told.tick(progress)
+            events.tell(event, progress)
+            events.tick(progress)
     text = shown()
     for said in ("new best", "WARNING", "QUARANTINED", "initial program", "insights report after 10 programs"):
         assert said in text
@@ -154,14 +154,14 @@ def test_it_takes_whatever_a_run_tells(listener: tuple[Listener, Callable[[], st
 def test_what_a_person_has_to_know_is_said(
     listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord
 ) -> None:
-    told, shown = listener
+    events, shown = listener
     (progress, _) = every_progress(make_record, "a_patch")
     for event in (
         Warned(message="look here"),
         Failed(generation=8, reason="timeout", message="no whole answer"),
         Stopping(answers=3),
     ):
-        told.tell(event, progress)
+        events.tell(event, progress)
     text = " ".join(shown().split())
     for said in ("look here", "no whole answer", "Ctrl-C again"):
         assert said in text
@@ -170,19 +170,19 @@ def test_what_a_person_has_to_know_is_said(
 def test_what_the_tasks_own_code_does_wrong_is_said_at_once(
     listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord
 ) -> None:
-    told, shown = listener
-    told.tell(TaskFailed(message="judge.py raised"), every_progress(make_record, "a_patch")[0])
+    events, shown = listener
+    events.tell(TaskFailed(message="judge.py raised"), every_progress(make_record, "a_patch")[0])
     assert "judge.py raised" in shown()
 
 
 def test_no_text_of_a_model_or_a_program_controls_the_terminal(
     listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord
 ) -> None:
-    told, shown = listener
+    events, shown = listener
     for progress in every_progress(make_record, HOSTILE):
         for event in every_event(make_record, HOSTILE):
-            told.tell(event, progress)
-        told.tick(progress)
+            events.tell(event, progress)
+        events.tick(progress)
     text = shown()
     assert not set(text) & {"\x1b", "\r", "\u202e", "\ud800"}
     assert len(text) < 60_000

@@ -85,7 +85,7 @@ def failing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LLM]:
         yield made
 
 
-def test_an_answer_is_announced_and_told(llm: LLM) -> None:
+def test_an_answer_is_announced_and_reported(llm: LLM) -> None:
     events: list[CallEvent] = []
     done = llm.complete(ASK, key=PatchKey(1, 0), observe=events.append)
     assert done.text
@@ -109,7 +109,7 @@ def test_it_has_a_name_and_a_price(llm: LLM) -> None:
     assert 0 <= llm.estimate_usd(100) <= llm.estimate_usd(1000)
 
 
-def test_tokens_and_cost_are_told(failing: LLM) -> None:
+def test_tokens_and_cost_are_reported(failing: LLM) -> None:
     done = failing.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
     assert (done.text, done.usage.tokens_in, done.usage.tokens_out) == ("hi", 7, 2)
 

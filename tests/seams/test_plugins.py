@@ -40,8 +40,8 @@ def test_a_run_with_both_goes_to_its_end_and_can_be_resumed(tmp_path: Path) -> N
     assert {event["model"] for event in events(tmp_path) if event["event"] == "asked"} == {"x"}
     text = (tmp_path / "runs" / "r" / "run.yaml").read_text()
     assert '"my_search:Newest"' in text and '"my_llm:Echo"' in text
-    told = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
-    assert {program["model"] for program in told["programs"] if program["generation"]} == {"x"}
+    document = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
+    assert {program["model"] for program in document["programs"] if program["generation"]} == {"x"}
 
 
 def test_the_strategy_works_with_the_offline_proposer_and_the_model_with_our_search(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ MODULES = {
 
 @pytest.mark.parametrize("seam", ["search.strategy", "models.client"])
 @pytest.mark.parametrize(("path", "said"), WRONG)
-def test_a_wrong_path_is_told_in_one_sentence(
+def test_a_wrong_path_is_reported_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], seam: str, path: str, said: str
 ) -> None:
     from evolve.cli.main import main
@@ -118,12 +118,12 @@ def test_a_wrong_path_is_told_in_one_sentence(
     if seam == "models.client":
         keys = {"models": [ECHO | {"client": path}]}
     assert main(["run", configure(tmp_path, **keys), "--name", "r"]) == 2
-    told = capsys.readouterr().err
-    assert seam in told and said in told
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert seam in printed and said in printed
+    assert printed.count("\n") == 1
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_strategy_that_is_neither_ours_nor_a_path_is_told_what_there_is(tmp_path: Path) -> None:
+def test_a_strategy_that_is_neither_ours_nor_a_path_gets_the_list_of_strategies(tmp_path: Path) -> None:
     ran = evolve(tmp_path, "run", configure(tmp_path, search={"strategy": "newest"}), "--name", "r", code=2)
     assert "none of best_of_n, evolve, islands, sequential" in ran.stderr and "package.module:Class" in ran.stderr

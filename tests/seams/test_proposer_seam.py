@@ -25,7 +25,7 @@ from tests.loop.by_hand import begun
 from tests.loop.climbing import TASK, configure, patch
 from tests.seams.plugins import loaded
 
-FULL = "<NAME> whole </NAME>\n<DESCRIPTION> Anew. </DESCRIPTION>\n<CODE>\n```python\n{}\n```\n</CODE>\n"
+FULL = "<NAME> whole </NAME>\n<DESCRIPTION> Whole. </DESCRIPTION>\n<CODE>\n```python\n{}\n```\n</CODE>\n"
 CODE = "OFFSET = 7\n# next\n\n\ndef guess(n):\n    return n + OFFSET"
 
 
@@ -109,7 +109,7 @@ def test_one_request_has_one_answer_from_any_thread(proposer: Proposer, requests
     assert again == wanted
 
 
-def test_every_call_that_an_answer_costs_is_told_before_it_is_made(proposer: Proposer, requests: Requests) -> None:
+def test_every_call_that_an_answer_costs_is_announced_before_it_is_made(proposer: Proposer, requests: Requests) -> None:
     events: list[CallEvent] = []
     answer = answered(proposer, requests(1), events)
     assert [event.phase for event in events] in ([], ["calling", "answered"])

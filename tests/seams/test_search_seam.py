@@ -44,7 +44,7 @@ all_settings = st.builds(
 )
 
 
-def told(open_search: Open, settings: SearchSettings, history: list[EndedGeneration]) -> Search:
+def opened_with(open_search: Open, settings: SearchSettings, history: list[EndedGeneration]) -> Search:
     search = open_search(settings)
     for ended in history:
         search.ended(ended)
@@ -53,20 +53,20 @@ def told(open_search: Open, settings: SearchSettings, history: list[EndedGenerat
 
 @given(history=histories(), settings=all_settings)
 def test_choosing_changes_nothing(open_search: Open, history: list[EndedGeneration], settings: SearchSettings) -> None:
-    search = told(open_search, settings, history)
+    search = opened_with(open_search, settings, history)
     asked = choices(search)
     assert choices(search) == asked
     assert [search.choose(generation) for generation in reversed(ASKED)] == asked[::-1]
     further = EndedGeneration(generation=99, status=Status.REFUSED, parent=history[0].program.commit, program=None)  # type: ignore[union-attr]
     search.ended(further)
-    assert choices(search) == choices(told(open_search, settings, [*history, further]))
+    assert choices(search) == choices(opened_with(open_search, settings, [*history, further]))
 
 
 @given(history=histories(), settings=all_settings, share=st.floats(0, 1))
-def test_a_history_taken_up_is_the_same_as_each_end_told(
+def test_a_history_taken_up_is_the_same_as_one_given_end_by_end(
     open_search: Open, history: list[EndedGeneration], settings: SearchSettings, share: float
 ) -> None:
-    wanted = choices(told(open_search, settings, history))
+    wanted = choices(opened_with(open_search, settings, history))
     restored = open_search(settings)
     recall(restored, iter(history))
     assert choices(restored) == wanted
@@ -81,7 +81,7 @@ def test_a_history_taken_up_is_the_same_as_each_end_told(
 def test_a_program_that_is_confirmed_stays_and_one_that_is_withdrawn_is_shown_no_more(
     open_search: Open, history: list[EndedGeneration], settings: SearchSettings, share: float
 ) -> None:
-    search = told(open_search, settings, history)
+    search = opened_with(open_search, settings, history)
     programs = [ended.program for ended in history[1:] if ended.program is not None and ended.program.correct]
     wanted = choices(search)
     while programs:
@@ -99,7 +99,7 @@ def test_what_is_chosen_is_on_record_and_can_be_believed(
     open_search: Open, history: list[EndedGeneration], settings: SearchSettings
 ) -> None:
     programs = {ended.program.commit: ended.program for ended in history if ended.program is not None}
-    for choice in choices(told(open_search, settings, history)):
+    for choice in choices(opened_with(open_search, settings, history)):
         shown = (choice.parent, *choice.inspirations)
         assert [programs[one.commit] for one in shown] == list(shown)
         assert [one.quarantine for one in shown] == [None] * len(shown)
@@ -110,7 +110,7 @@ def test_what_is_chosen_is_on_record_and_can_be_believed(
 def test_what_is_asked_can_be_answered(
     open_search: Open, history: list[EndedGeneration], settings: SearchSettings
 ) -> None:
-    for choice in choices(told(open_search, settings, history)):
+    for choice in choices(opened_with(open_search, settings, history)):
         assert settings.shares[choice.model] > 0
         assert choice.kind in settings.kinds[choice.model]
         assert choice.inspirations or choice.kind is not PatchKind.CROSS
@@ -121,7 +121,7 @@ def made_from(program: ProgramRecord) -> tuple[str, ...]:
 
 
 @given(history=histories(), settings=all_settings)
-def test_nothing_is_shown_beside_its_descendant_nor_crossed_with_its_ancestor(
+def test_nothing_is_shown_with_its_descendant_nor_crossed_with_its_ancestor(
     open_search: Open, history: list[EndedGeneration], settings: SearchSettings
 ) -> None:
     ancestors: dict[str, set[str]] = {}
@@ -129,7 +129,7 @@ def test_nothing_is_shown_beside_its_descendant_nor_crossed_with_its_ancestor(
         if (program := ended.program) is not None:
             above = made_from(program)
             ancestors[program.commit] = {*above, *(a for one in above for a in ancestors[one])}
-    for choice in choices(told(open_search, settings, history)):
+    for choice in choices(opened_with(open_search, settings, history)):
         for other in choice.inspirations:
             assert other.commit not in ancestors[choice.parent.commit]
             assert choice.kind is not PatchKind.CROSS or choice.parent.commit not in ancestors[other.commit]
@@ -147,7 +147,7 @@ def test_no_inspiration_is_a_near_copy_of_the_parent(
             above = ways[program.parents[0]].items() if program.parents else ()
             step = max(1, program.origin.lines or 0)
             ways[program.commit] = {program.commit: 0} | {commit: lines + step for commit, lines in above}
-    for choice in choices(told(open_search, settings, history)):
+    for choice in choices(opened_with(open_search, settings, history)):
         up = ways[choice.parent.commit]
         for other in choice.inspirations:
             down = ways[other.commit]
@@ -160,14 +160,14 @@ def test_whether_it_is_guided_is_decided_by_nothing_but_seed_and_number(
     open_search: Open, history: list[EndedGeneration], settings: SearchSettings
 ) -> None:
     if open_search not in STRATEGIES.values():
-        return  # whoever brings a strategy of their own may guide as they like
-    guided = [choice.guided for choice in choices(told(open_search, settings, history))]
-    assert guided == [choice.guided for choice in choices(told(open_search, settings, history[:1]))]
+        return  # your own strategy may guide as it likes
+    guided = [choice.guided for choice in choices(opened_with(open_search, settings, history))]
+    assert guided == [choice.guided for choice in choices(opened_with(open_search, settings, history[:1]))]
 
 
 @given(history=histories(), settings=all_settings)
 def test_two_of_one_seed_choose_the_same(
     open_search: Open, history: list[EndedGeneration], settings: SearchSettings
 ) -> None:
-    first, second = (told(open_search, settings, history) for _ in range(2))
+    first, second = (opened_with(open_search, settings, history) for _ in range(2))
     assert choices(first) == choices(second)

@@ -98,7 +98,7 @@ def test_no_request_is_put_twice_and_each_round_has_requests_of_its_own(
 
 
 @pytest.mark.parametrize("fails", ["all", "summaries/1/0", "insights/1/0"])
-def test_a_step_that_fails_is_told_and_raises_nothing(summarizer: Summarizer, due: SummaryRequest, fails: str) -> None:
+def test_a_failing_step_is_reported_and_raises_nothing(summarizer: Summarizer, due: SummaryRequest, fails: str) -> None:
     ask = Answers(fails)
     result = summarizer.summarise(replace(due, ask=ask))
     assert (result.report is None) == bool(result.failures)

@@ -47,7 +47,7 @@ def system_of_document(document: dict[str, object]) -> str | None:
     return next((option for option, keys in _KEYS.items() if keys & document.keys()), None)
 
 
-def way_from(named: Path, *, as_task: bool) -> str | None:
+def import_hint(named: Path, *, as_task: bool) -> str | None:
     """What to do with a file or a folder that `evolve run` was given and cannot run, `as_task` or as its configuration;
     None where nobody knows. Raises InputError when it cannot be read."""
     if not named.exists():
