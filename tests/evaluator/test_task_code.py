@@ -80,7 +80,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("body", "said"), WRONG, ids=[body[-40:] for body, _ in WRONG])
-def test_whatever_a_judge_does_wrong_is_reported_of_the_judge(judged: Callable[..., Path], body: str, said: str) -> None:
+def test_whatever_a_judge_does_wrong_is_reported_of_the_judge(
+    judged: Callable[..., Path], body: str, said: str
+) -> None:
     task = load_task(str(judged(body)))
     with pytest.raises(TaskError) as raised:
         task.judge.judge(task.suite().instances[0], 0)
