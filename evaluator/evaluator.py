@@ -26,7 +26,6 @@ from evaluator.sandbox.turns import OF_THIS_PROCESS
 from evaluator.sandbox.worker import WorkerSettings
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.suite_evaluator import SuiteEvaluator
-from evaluator.task import Suite, Task
 from evaluator.timing import Speed, Stopwatch, with_speed
 
 
@@ -41,7 +40,16 @@ class SandboxedEvaluator(SuiteEvaluator):
         if task.reference is not None:
             reference = source_of(task.reference, "the reference program")
             self._stopwatch = Stopwatch(task, self._runner, self._questions, reference=reference)
-        self._settings = _settings(task, suite)
+        self._settings = WorkerSettings(
+            entry_point=task.entry_point,
+            adapter_source=task.adapter_source,
+            adapter_file=str(task.adapter_file),
+            item_by_item=task.judge.converse is not None,
+            packages=task.packages,
+            memory_mb=suite.limits.memory_mb,
+            cpu_total_s=suite.limits.cpu_total_s,
+            answer_bytes=suite.limits.answer_bytes,
+        )
         self._pool = WorkerPool(self._settings, workers=self._workers, cancellation=self._cancellation, wanted=confined)
         self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # each starts when it is first needed
         self._starting = threading.Lock()
@@ -145,16 +153,3 @@ class SandboxedEvaluator(SuiteEvaluator):
             runtime_s=sum(calls) / len(calls) if calls else 0.0,
         )
         return with_speed(evaluation, speed, self._task, self.suite) if self._task.uses_clock else evaluation
-
-
-def _settings(task: Task, suite: Suite) -> WorkerSettings:
-    return WorkerSettings(
-        entry_point=task.entry_point,
-        adapter_source=task.adapter_source,
-        adapter_file=str(task.adapter_file),
-        item_by_item=task.judge.converse is not None,
-        packages=task.packages,
-        memory_mb=suite.limits.memory_mb,
-        cpu_total_s=suite.limits.cpu_total_s,
-        answer_bytes=suite.limits.answer_bytes,
-    )

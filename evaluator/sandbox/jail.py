@@ -129,7 +129,7 @@ def drop_capabilities() -> None:
         _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     if _libc.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())) != 0:
-        raise error("capset")
+        raise landlock.last_error("capset")
     held = (ctypes.c_uint32 * 6)()
     if _libc.capget(ctypes.byref(header), ctypes.byref(held)) != 0 or any(held):
         raise OSError("capabilities are still held")
@@ -177,10 +177,4 @@ def _die_with(parent: int) -> None:
 
 def _prctl(option: int, value: int) -> None:
     if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        raise error(f"prctl({option})")
-
-
-def error(call: str) -> OSError:
-    """The error of the last call into C."""
-    number = ctypes.get_errno()
-    return OSError(number, f"{call}: {os.strerror(number)}")
+        raise landlock.last_error(f"prctl({option})")

@@ -6,7 +6,6 @@ and on its scratch folder.
 """
 
 import ctypes
-import errno
 import os
 import stat
 import struct
@@ -54,12 +53,12 @@ def restrict(allowed: Iterable[tuple[str, int]] = ()) -> None:
         attributes += struct.pack("=Q", _SCOPES)
     ruleset = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     if ruleset < 0:
-        raise _error("landlock_create_ruleset")
+        raise last_error("landlock_create_ruleset")
     try:
         for path, wanted in allowed:
             _allow(ruleset, path, wanted & rights)
         if _libc.syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint(0)) != 0:
-            raise _error("landlock_restrict_self")
+            raise last_error("landlock_restrict_self")
     finally:
         os.close(ruleset)
 
@@ -71,11 +70,12 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
             rights &= _OF_FILES
         rule = struct.pack("=Qi", rights, place)
         if _libc.syscall(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint(0)) != 0:
-            raise _error(f"landlock_add_rule {path}")
+            raise last_error(f"landlock_add_rule({path})")
     finally:
         os.close(place)
 
 
-def _error(call: str) -> OSError:
+def last_error(call: str) -> OSError:
+    """The error of the last call into C."""
     number = ctypes.get_errno()
-    return OSError(number, f"{call}: {errno.errorcode.get(number, number)}")
+    return OSError(number, f"{call}: {os.strerror(number)}")

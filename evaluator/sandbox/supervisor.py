@@ -131,7 +131,7 @@ class Candidate:
     @property
     def waiting_is_measured(self) -> bool:
         """Whether its time waiting for a core is measured; known inside the `with`."""
-        return waiting_is_measured(self._pid)
+        return scheduled_s(self._pid)[0] > 0
 
     @property
     def alive(self) -> bool:
@@ -272,7 +272,7 @@ class Candidate:
         now = time.perf_counter()
         limits = self._limits
         if self._waited_before is None:
-            self._waited_before = waited_s(self._pid)
+            self._waited_before = scheduled_s(self._pid)[1]
         for elapsed, limit, waited_before, what in (
             (now - started, limits.wall_per_instance_s, self._waited_before, ""),
             (now - self._started, limits.wall_total_s, 0.0, " in total"),
@@ -287,7 +287,7 @@ class Candidate:
         HarnessError where the waiting does not end."""
         if elapsed <= limit:
             return False
-        waited = waited_s(self._pid) - waited_before
+        waited = scheduled_s(self._pid)[1] - waited_before
         if elapsed - waited > limit:
             return True
         if elapsed > MOST_STARVED * limit:
@@ -389,20 +389,10 @@ class Candidate:
         self._request = self._reply = self._pidfd = -1
 
 
-def waited_s(process_id: int) -> float:
-    """Seconds that the process has waited for a core, by the kernel's own account, which no program can change; 0 where
-    the kernel has none (no CONFIG_SCHED_INFO, /proc mounted with hidepid). Low CPU time alone proves nothing: a
-    sleeping program uses little, too."""
-    return _scheduled(process_id)[1]
-
-
-def waiting_is_measured(process_id: int) -> bool:
-    """Whether this process can read that account."""
-    return _scheduled(process_id)[0] > 0
-
-
-def _scheduled(process_id: int) -> tuple[float, float]:
-    """Seconds on a core and seconds in the queue for one."""
+def scheduled_s(process_id: int) -> tuple[float, float]:
+    """Seconds that the process has spent (on a core, waiting for one), by the kernel's own account, which no program
+    can change; (0, 0) where the kernel has none (no CONFIG_SCHED_INFO, /proc mounted with hidepid). Low CPU time alone
+    proves nothing: a sleeping program uses little, too."""
     try:
         with open(f"/proc/{process_id}/schedstat", "rb") as file:  # noqa: PTH123 (looked at while others wait)
             ran, waited, *_ = file.read(100).split()

@@ -111,7 +111,17 @@ class TreeSandbox:
                 output, result = (process.receive(size, _END_S) for size in sizes)
             finally:
                 process.close(_END_S)
-        return _ending(job, limits, header, output, result)
+        outcome, detail = _outcome(header["stopped"], header["status"], header["too_large"], job, limits)
+        return TreeEnding(
+            outcome=outcome,
+            detail=detail,
+            status=header["status"],
+            cpu_s=header["cpu_s"],
+            wall_s=header["wall_s"],
+            peak_memory_mb=header["peak_bytes"] / (1 << 20),
+            output=output.decode(errors="replace"),
+            result=None if header["result"] is None else result,
+        )
 
     def verify(self) -> None:
         """Run one command. Raises SandboxError when that does not work, or is not confined."""
@@ -177,20 +187,6 @@ def readable(paths: Iterable[Path]) -> list[str]:
     wanted = [*map(Path, (sys.prefix, sys.base_prefix, *_FILES)), *packages, *(path.absolute() for path in paths)]
     places = {str(place) for path in wanted if path.exists() for place in (path, path.resolve())}
     return sorted(place for place in places if not place.startswith("/usr/"))
-
-
-def _ending(job: TreeJob, limits: Limits, header: Mapping[str, Any], output: bytes, result: bytes) -> TreeEnding:
-    outcome, detail = _outcome(header["stopped"], header["status"], header["too_large"], job, limits)
-    return TreeEnding(
-        outcome=outcome,
-        detail=detail,
-        status=header["status"],
-        cpu_s=header["cpu_s"],
-        wall_s=header["wall_s"],
-        peak_memory_mb=header["peak_bytes"] / (1 << 20),
-        output=output.decode(errors="replace"),
-        result=None if header["result"] is None else result,
-    )
 
 
 def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: Limits) -> tuple[Outcome, str]:

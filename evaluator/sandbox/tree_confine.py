@@ -34,7 +34,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def drop_mount(path: str) -> None:
     """Remove a mount with all mounts in it, for every process without a descriptor of it. Raises OSError."""
     if _libc.umount2(os.fsencode(path), 2) != 0:  # MNT_DETACH
-        raise jail.error(f"umount2({path})")
+        raise landlock.last_error(f"umount2({path})")
 
 
 def wake_soon() -> None:
@@ -52,7 +52,7 @@ def freeze(device: str) -> None:
     kept = flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
     kept |= _MS_RELATIME if flags & os.ST_RELATIME else 0
     if _libc.mount(None, os.fsencode(device), None, ctypes.c_ulong(_MS_READ_ONLY_BIND | kept), None) != 0:
-        raise jail.error(f"mount({device})")
+        raise landlock.last_error(f"mount({device})")
 
 
 def limit(limits: Mapping[str, Any]) -> None:
@@ -115,7 +115,7 @@ def take(pidfd: int, descriptor: int) -> int:
     """A copy of another process's descriptor. Raises OSError."""
     taken = _libc.syscall(ctypes.c_long(438), ctypes.c_int(pidfd), ctypes.c_int(descriptor), ctypes.c_uint(0))
     if taken < 0:
-        raise jail.error("pidfd_getfd")
+        raise landlock.last_error("pidfd_getfd")
     return int(taken)
 
 
