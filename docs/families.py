@@ -1,8 +1,8 @@
 """Measures the complete programs of a task for the second table of `programs/README.md`; `docs/tables.py` calls it.
 
 Rows are the initial program, the baselines and the programs of `families/`. A program is scored again on a suite only
-when its file or the evaluator of that suite changed since: the record holds the digest of the one and the version of
-the other.
+when its file or the evaluator of that suite changed: the record has the digest of the file and the version of the
+evaluator.
 """
 
 import hashlib
@@ -31,14 +31,14 @@ def programs_of(task: Task) -> dict[str, Path]:
 def measured(
     task: Task, suite: Suite, kept: Mapping[str, Any], keep: Callable[[Mapping[str, Any]], None]
 ) -> dict[str, Any]:
-    """The results on a suite by name of the program: those of `kept` that still hold, the others made anew. Each new
-    one goes to `keep` at once, with all that hold, so that an interrupted measurement goes on where it stopped. Raises
-    InputError for a program that is quarantined."""
+    """The results on a suite by name of the program: those of `kept` that are current, the rest measured again.
+    After each program `keep` gets all current results, so that an interrupted measurement goes on where it stopped.
+    Raises InputError for a program that is quarantined."""
     programs = programs_of(task)
     stale = set(outdated(task, suite, kept)) & set(programs)
     if not stale:
         return {name: kept[name] for name in programs}
-    found = {name: kept[name] for name in programs if name not in stale}
+    results = {name: kept[name] for name in programs if name not in stale}
     with open_evaluator(task, suite, workers=1) as evaluator:
         for name, path in programs.items():
             if name not in stale:
@@ -48,13 +48,13 @@ def measured(
             evaluation = evaluator.evaluate(source)
             if evaluation.quarantine is not None:
                 raise InputError(f"{path}: quarantined on {task.name}/{suite.name}: {evaluation.quarantine}")
-            found[name] = _of_program(source, task, suite) | _result(evaluation)
-            keep(found)
-    return {name: found[name] for name in programs}
+            results[name] = _of_program(source, task, suite) | _result(evaluation)
+            keep(results)
+    return {name: results[name] for name in programs}
 
 
 def outdated(task: Task, suite: Suite, kept: Mapping[str, Any]) -> dict[str, str]:
-    """Why the result of a program does not hold any more, by its name; also of one that is gone or new."""
+    """Why the result of a program is out of date, by its name; also for a program that is gone or new."""
     programs = programs_of(task)
     why = {name: "there is no such program" for name in kept if name not in programs}
     for name, path in programs.items():
@@ -69,7 +69,7 @@ def outdated(task: Task, suite: Suite, kept: Mapping[str, Any]) -> dict[str, str
 
 
 def _of_program(source: str, task: Task, suite: Suite) -> dict[str, str]:
-    """Which program and which evaluator a result is of."""
+    """The program and the evaluator that a result belongs to."""
     digest = hashlib.sha256(source.encode()).hexdigest()
     return {"program": digest[:16], "evaluator_version": version_of(task, suite)}
 

@@ -18,6 +18,7 @@ import task_table
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "programs" / "README.md"]
+_IN_EVERY_EVENT = ("event", "seq", "t", "__pydantic_config__")
 PART = re.compile(r"(<!-- begin: ([^\n]*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -46,34 +47,39 @@ def configuration() -> str:
 
 
 def events() -> str:
-    """Every event of the journal, and what its fields mean, from their classes."""
+    """Every event of the journal with its fields and their meanings, a section each, from the event classes."""
     tree = ast.parse((ROOT / "evolve" / "archive" / "events.py").read_text(encoding="utf-8"))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    skipped = ("event", "seq", "t", "__pydantic_config__")
-    rows, meanings = ["| event | when | fields |", "|---|---|---|"], ["| event | field | meaning |", "|---|---|---|"]
+    sections = []
     for node in classes.values():
-        fields, above = _fields(node), node.bases
-        while above and isinstance(above[0], ast.Name) and (base := classes.get(above[0].id)) is not None:
-            fields, above = [*_fields(base), *fields], base.bases
-        names = [field for field in fields if field[0] == "event"]
-        if not names:
-            continue
-        name = ast.literal_eval(names[0][1].value or ast.Constant(None))
-        shown = ", ".join(_field(name, field) for name, field, _ in fields if name not in skipped)
-        rows.append(f"| `{name}` | {' '.join((ast.get_docstring(node) or '').split())} | {shown} |")
-        meanings += [f"| `{name}` | `{field}` | {meaning} |" for field, _, meaning in fields if meaning]
-    return "\n".join([*rows, "", *meanings]) + "\n"
+        fields, bases = _fields(node), node.bases
+        while bases and isinstance(bases[0], ast.Name) and (base := classes.get(bases[0].id)) is not None:
+            fields, bases = [*_fields(base), *fields], base.bases
+        names = [statement.value for field, statement, _ in fields if field == "event"]
+        if names:
+            sections.append(_event_section(ast.literal_eval(names[0] or ast.Constant(None)), node, fields))
+    return "\n".join(sections)
+
+
+def _event_section(name: str, node: ast.ClassDef, fields: list[tuple[str, ast.AnnAssign, str]]) -> str:
+    """When an event is written, the names of its fields, and the meaning of those whose name does not say enough."""
+    names = ", ".join(_field(field, at) for field, at, _ in fields if field not in _IN_EVERY_EVENT)
+    lines = [f"### `{name}`", "", " ".join((ast.get_docstring(node) or "").split()), "", f"Fields: {names}."]
+    meanings = [f"- `{field}`: {meaning}" for field, _, meaning in fields if meaning]
+    if meanings:
+        lines += ["", *meanings]
+    return "\n".join(lines) + "\n"
 
 
 def _fields(node: ast.ClassDef) -> list[tuple[str, ast.AnnAssign, str]]:
-    """The fields that a class declares, each with its meaning, if it is told."""
-    found: list[tuple[str, ast.AnnAssign, str]] = []
+    """The fields that a class declares, each with its meaning, or "" if it states none."""
+    fields: list[tuple[str, ast.AnnAssign, str]] = []
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            found.append((statement.target.id, statement, ""))
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and found:
-            found[-1] = (*found[-1][:2], " ".join(str(statement.value.value).split()))
-    return found
+            fields.append((statement.target.id, statement, ""))
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and fields:
+            fields[-1] = (*fields[-1][:2], " ".join(str(statement.value.value).split()))
+    return fields
 
 
 def _field(name: str, field: ast.AnnAssign) -> str:
@@ -81,11 +87,11 @@ def _field(name: str, field: ast.AnnAssign) -> str:
 
 
 def written(text: str) -> str:
-    """The page with its parts made anew."""
+    """The page with its parts as the code is now."""
 
-    def part(found: re.Match[str]) -> str:
-        kind, *words = found[2].split()
-        return f"{found[1]}{KINDS[kind](*words)}{found[4]}"
+    def part(match: re.Match[str]) -> str:
+        kind, *words = match[2].split()
+        return f"{match[1]}{KINDS[kind](*words)}{match[4]}"
 
     return PART.sub(part, text)
 
@@ -101,7 +107,7 @@ KINDS: dict[str, Callable[..., str]] = {
 
 
 def write(*, check: bool) -> list[str]:
-    """Write the pages anew, unless this is a `check`; returns the names of those that were out of date."""
+    """Write the pages that are out of date, unless this is a `check`; returns their names."""
     stale = []
     for page in PAGES:
         before = page.read_text(encoding="utf-8")
@@ -114,7 +120,7 @@ def write(*, check: bool) -> list[str]:
 
 
 def main() -> int:
-    """Write the pages, or (--check) say which are not as the code is."""
+    """Write the pages, or (--check) name those that differ from the code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a page is out of date")
     check = parser.parse_args().check

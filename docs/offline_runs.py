@@ -1,7 +1,7 @@
-"""Offline runs for the tables of `programs/README.md`: making them, and reading what they came to.
+"""Offline runs for the tables of `programs/README.md`: makes them, and reads their results.
 
 Per suite there is a run for each of `SEEDS`, of `GENERATIONS` proposals, in `<runs>/<task>-<suite>-<seed>`. A result is
-plain data; it says under which judge, instances, initial program and ingredients it came to be.
+plain data; it records judge, instances, initial program and ingredients.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ SEEDS: Final = (0, 1, 2)
 _FINISHED: Final = frozenset({StopReason.GENERATIONS, StopReason.CEILING, StopReason.UNCONFIRMED})
 _OF_THE_MACHINE: Final = frozenset({"parallel", "workers"})
 _IN_THE_IDENTITY: Final = frozenset({"task", "suite"})
-"""The suite may be unsaid in a configuration."""
+"""A configuration may leave out the suite."""
 
 
 class NotUsable(Exception):
@@ -54,14 +54,14 @@ def search(runs: Path, task: Task, suite: Suite, seed: int) -> int:
 
 
 def result(runs: Path, task: Task, suite: Suite, seed: int) -> dict[str, Any]:
-    """What the run came to. Raises NotUsable, ArchiveError."""
+    """The result of a run. Raises NotUsable, ArchiveError."""
     folder = folder_of(runs, task, suite, seed)
     if not folder.exists():
         raise NotUsable("there is no such run")
     with RunReader.open(folder) as archive:
         _require(archive, task, suite, seed)
         best = archive.best
-        twin = None if best is None else archive.held_out_scores.get(best.generation)
+        held_out = None if best is None else archive.held_out_scores.get(best.generation)
         evaluations = [archive.evaluation(program) for program in archive.programs]
         return {
             "seed": seed,
@@ -72,20 +72,20 @@ def result(runs: Path, task: Task, suite: Suite, seed: int) -> dict[str, Any]:
             "programs": len(archive.programs),
             "value": None if best is None else best.value,
             "overfitted": best is not None and best.overfitted is not None,
-            "twin": None
-            if twin is None
+            "held_out": None
+            if held_out is None
             else {
-                "suite": twin.suite,
+                "suite": held_out.suite,
                 "evaluator_version": archive.identity["held_out"],
-                "value": twin.value if twin.correct else None,
+                "value": held_out.value if held_out.correct else None,
             },
-            # Of the one scoring that is on record of each program: neither re-evaluation nor the twin is.
-            "cpu_s": round(sum(found.cpu_s for one in evaluations for found in one.results), 1),
+            # Of recorded evaluations only: re-evaluation and held-out scoring have no record of their CPU.
+            "cpu_s": round(sum(result.cpu_s for evaluation in evaluations for result in evaluation.results), 1),
         }
 
 
 def conditions(task: Task, suite: Suite) -> dict[str, Any]:
-    """What must be the same for a kept result to be shown."""
+    """What must be unchanged for a kept result to be shown."""
     return {
         "generations": GENERATIONS,
         "evaluator_version": version_of(task, suite),
@@ -100,16 +100,16 @@ def why_refused(kept: Mapping[str, Any], task: Task, suite: Suite) -> str | None
     return f"{', '.join(changed)} changed since it was measured" if changed else None
 
 
-def without_stale_twin(kept: Mapping[str, Any], task: Task) -> dict[str, Any]:
-    """A kept result without what it scored on a twin that is another one now."""
-    twin = kept["twin"]
-    known = {twin["suite"]} & task.suites.keys() if twin is not None else set()
-    same = all(version_of(task, task.suite(name)) == twin["evaluator_version"] for name in known)
-    return {**kept, "twin": twin if known and same else None}
+def without_stale_held_out(kept: Mapping[str, Any], task: Task) -> dict[str, Any]:
+    """A kept result without its held-out score, if the held-out suite or its evaluator has changed."""
+    held_out = kept["held_out"]
+    names = {held_out["suite"]} & task.suites.keys() if held_out is not None else set()
+    same = all(version_of(task, task.suite(name)) == held_out["evaluator_version"] for name in names)
+    return {**kept, "held_out": held_out if names and same else None}
 
 
 def ingredients_digest(task: Task) -> str:
-    """Of the task's ingredients, without their comments."""
+    """The digest of the task's ingredients, without their comments."""
     files = [] if task.ingredients is None else sorted(task.ingredients.glob("*.py"))
     parts = [f"{path.name} {normalised_hash(read_source(path), language_of_task(task))}" for path in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -121,11 +121,13 @@ def _wanted(task: Task, suite: Suite, seed: int) -> Config:
 
 
 def _require(archive: Archive, task: Task, suite: Suite, seed: int) -> None:
-    """Raise NotUsable unless this is the whole of the run that the tables are made of."""
+    """Raise NotUsable unless this is a complete run as the tables need it."""
     identity, now = archive.identity, conditions(task, suite)
-    said = {"task": task.name, "suite": suite.name, "seed": seed}
-    said |= {key: now[key] for key in ("evaluator_version", "initial")}
-    other = [f"{key} is {identity.get(key)}, not {value}" for key, value in said.items() if identity.get(key) != value]
+    wanted = {"task": task.name, "suite": suite.name, "seed": seed}
+    wanted |= {key: now[key] for key in ("evaluator_version", "initial")}
+    other = [
+        f"{key} is {identity.get(key)}, not {value}" for key, value in wanted.items() if identity.get(key) != value
+    ]
     has, wants = (config.model_dump(mode="json") for config in (stored_config(archive), _wanted(task, suite, seed)))
     compared = wants.keys() - _OF_THE_MACHINE - _IN_THE_IDENTITY
     other += [f"{key} is {has[key]}, not {wants[key]}" for key in sorted(compared) if has[key] != wants[key]]

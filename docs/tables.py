@@ -39,16 +39,16 @@ from evolve.core.files import read_source, read_text  # noqa: E402
 from evolve.review.fresh import peers_of  # noqa: E402
 
 _CLOSE: Final = 1e-9
-"""So far, relative to it, a value may lie from the one in the table: floats round, and packages have versions."""
+"""The relative distance to a value of the table that is no difference: floats round, and packages have versions."""
 _SOLVER: Final = f"{OURS} solver, whose answers are shipped with the bounds"
 
 
 def facts(task: Task, suite: Suite) -> dict[str, Any]:
-    """What a suite is and what the task says of it: nothing in it is run."""
-    answers = {one.index: one.best_answer for one in suite.instances if one.best_answer is not None}
+    """A suite and what the task says about it; no program is run."""
+    answers = {at.index: at.best_answer for at in suite.instances if at.best_answer is not None}
     shipped = judge_again(task, suite, answers)
     return {
-        "twin_of": [name for name in task.suites if task.suite(name).held_out == suite.name],
+        "held_out_of": [name for name in task.suites if task.suite(name).held_out == suite.name],
         "task_digest": task.digest,
         "suite_digest": suite.digest,
         "instances": len(suite.instances),
@@ -59,7 +59,7 @@ def facts(task: Task, suite: Suite) -> dict[str, Any]:
 
 
 def _best_known(shipped: Evaluation) -> dict[str, Any] | None:
-    """The best value listed, or that of the answers shipped with the bounds, should it be better."""
+    """The best listed value, or that of the answers shipped with the bounds if it is better."""
     known, value = shipped.best_known, shipped.value if shipped.correct else None
     gain = None if known is None else shipped.objective.gap(known.value, value)
     if value is not None and (gain is None or gain > 0):
@@ -69,19 +69,19 @@ def _best_known(shipped: Evaluation) -> dict[str, Any] | None:
 
 def scores(task: Task, suite: Suite) -> dict[str, Any]:
     """The initial program and every baseline, scored in the sandbox."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     with open_evaluator(task, suite, workers=1) as evaluator:
         for path in peers_of(task).values():
             evaluation = evaluator.evaluate(read_source(path))
             failed = sum(result.outcome is not Outcome.OK for result in evaluation.results)
             if evaluation.quarantine is not None:
                 raise InputError(f"{path}: quarantined on {task.name}/{suite.name}: {evaluation.quarantine}")
-            found[path.stem] = {"value": evaluation.value, "failed": failed}
-    return found
+            values[path.stem] = {"value": evaluation.value, "failed": failed}
+    return values
 
 
 def offline(task: Task, suite: Suite, runs: Path, kept: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the offline runs of a suite came to, a result per seed: from its run, else as it was kept."""
+    """The results of the offline runs of a suite, one per seed: from its run, otherwise the kept one."""
     by_seed, results = {result["seed"]: result for result in kept}, []
     for seed in offline_runs.SEEDS:
         where = offline_runs.folder_of(runs, task, suite, seed)
@@ -94,14 +94,14 @@ def offline(task: Task, suite: Suite, runs: Path, kept: Sequence[Mapping[str, An
         if seed in by_seed:
             refused = offline_runs.why_refused(by_seed[seed], task, suite)
             if refused is None:
-                results.append(offline_runs.without_stale_twin(by_seed[seed], task))
+                results.append(offline_runs.without_stale_held_out(by_seed[seed], task))
             else:
                 _tell(f"{DATA}: the result of {where.name} is refused: {refused}; --search measures it again")
     return results
 
 
 def measure(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any], runs: Path) -> dict[str, Any]:
-    """The data of all tasks: measured anew for the suites chosen, else as `known`."""
+    """The data of all tasks: measured again for the chosen suites, otherwise as `known`."""
     data = {}
     for name in built_in_tasks():
         task, before = load_task(name), known.get(name, {}).get("suites", {})
@@ -111,10 +111,12 @@ def measure(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any], runs:
             if suite_name in chosen.get(name, ()):
                 suite = task.suite(suite_name)
                 _tell(f"{name}/{suite_name}")
-                said = facts(task, suite)
-                results = [] if said["twin_of"] else offline(task, suite, runs, (kept or {}).get("offline", ()))
+                described = facts(task, suite)
+                results = (
+                    [] if described["held_out_of"] else offline(task, suite, runs, (kept or {}).get("offline", ()))
+                )
                 version = {"evaluator_version": version_of(task, suite)}
-                suites[suite_name] = {**said, **version, "programs": scores(task, suite), "offline": results}
+                suites[suite_name] = {**described, **version, "programs": scores(task, suite), "offline": results}
                 before_this = (kept or {}).get("families", {})
                 complete = families.measured(task, suite, before_this, partial(_keep, name, suite_name))
                 suites[suite_name] |= {"families": complete} if complete else {}
@@ -127,28 +129,28 @@ def measure(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any], runs:
 
 
 def differences(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any]) -> list[str]:
-    """Where the data is not what tasks and evaluator say now, a sentence each: the facts of every suite, and the
-    programs of those chosen; complete programs are held to their files, offline results to the evaluator that the
-    table was measured by."""
-    told = [f"{name}: there is no such task" for name in known if name not in built_in_tasks()]
+    """A sentence for each difference between the data and the tasks and evaluator of now: the facts of every suite, and
+    the programs of the chosen ones. Complete programs are compared with their files, offline results with the evaluator
+    that measured the table."""
+    outdated = [f"{name}: there is no such task" for name in known if name not in built_in_tasks()]
     for name in built_in_tasks():
         task, before = load_task(name), known.get(name, {}).get("suites", {})
-        told += [f"{name}/{suite}: there is no such suite" for suite in before if suite not in task.suites]
+        outdated += [f"{name}/{suite}: there is no such suite" for suite in before if suite not in task.suites]
         for suite_name in task.suites:
             where, suite = f"{name}/{suite_name}", task.suite(suite_name)
             if suite_name not in before:
-                told.append(f"{where}: not in the table")
+                outdated.append(f"{where}: not in the table")
                 continue
             kept = before[suite_name]
-            told += _differing(where, facts(task, suite), kept)
+            outdated += _differing(where, facts(task, suite), kept)
             for result in kept["offline"]:
                 if any(result[key] != kept[key] for key in ("evaluator_version", "suite_digest")):
-                    told.append(f"{where}: the offline result of seed {result['seed']} is another evaluator's")
+                    outdated.append(f"{where}: the offline result of seed {result['seed']} is another evaluator's")
             stale = families.outdated(task, suite, kept.get("families", {}))
-            told += [f"{where}.{program}: {why}" for program, why in stale.items()]
+            outdated += [f"{where}.{program}: {why}" for program, why in stale.items()]
             if suite_name in chosen.get(name, ()):
-                told += _differing(where, {"programs": scores(task, suite)}, kept)
-    return told
+                outdated += _differing(where, {"programs": scores(task, suite)}, kept)
+    return outdated
 
 
 def _differing(where: str, now: object, kept: object) -> list[str]:
@@ -164,20 +166,20 @@ def _differing(where: str, now: object, kept: object) -> list[str]:
 
 
 def _in_order(task: Task) -> list[str]:
-    """The suites as the task names them, a twin behind the last suite that it is the twin of."""
+    """The suites in the order of the task, each held-out suite behind the last suite that names it."""
     held_out = {name: task.suite(name).held_out for name in task.suites}
     plain = [name for name in task.suites if name not in held_out.values()]
     ordered = []
     for place, name in enumerate(plain):
         ordered.append(name)
-        twin = held_out[name]
-        if twin is not None and twin not in [held_out[later] for later in plain[place + 1 :]]:
-            ordered.append(twin)
+        own = held_out[name]
+        if own is not None and own not in [held_out[later] for later in plain[place + 1 :]]:
+            ordered.append(own)
     return ordered
 
 
 def _chosen(words: Sequence[str]) -> dict[str, list[str]]:
-    """The suites that are meant by `TASK` and `TASK/SUITE`, by task; all of them where nothing is said."""
+    """The suites that `TASK` and `TASK/SUITE` name, by task; all of them without a name."""
     chosen: dict[str, list[str]] = {}
     for word in words or built_in_tasks():
         name, _, suite = word.partition("/")
@@ -192,8 +194,8 @@ def _search(chosen: Mapping[str, Sequence[str]], runs: Path) -> int:
     """Make the runs that are missing or unfinished; stops at the first one that is interrupted."""
     for name, suites in chosen.items():
         task = load_task(name)
-        twins = {task.suite(suite).held_out for suite in task.suites}
-        for suite in (suite for suite in suites if suite not in twins):
+        held_out = {task.suite(suite).held_out for suite in task.suites}
+        for suite in (suite for suite in suites if suite not in held_out):
             for seed in offline_runs.SEEDS:
                 if offline_runs.search(runs, task, task.suite(suite), seed) == 130:
                     return 130
@@ -201,19 +203,19 @@ def _search(chosen: Mapping[str, Sequence[str]], runs: Path) -> int:
 
 
 def _known() -> dict[str, Any]:
-    """What is kept: nothing before the first time. Raises InputError for what is no JSON (an open merge, say)."""
+    """The kept data, empty before the first time. Raises InputError if it is not JSON (an unresolved merge, say)."""
     try:
-        found: dict[str, Any] = json.loads(read_text(DATA)) if DATA.exists() else {}
+        data: dict[str, Any] = json.loads(read_text(DATA)) if DATA.exists() else {}
     except json.JSONDecodeError as cause:
-        raise InputError(f"{DATA}: not JSON ({cause}); take one side of it, then measure anew: make tables") from None
-    return found
+        raise InputError(f"{DATA}: not JSON ({cause}); resolve the merge, then measure again: make tables") from None
+    return data
 
 
-def _keep(task: str, suite: str, found: Mapping[str, Any]) -> None:
-    """Write what is known of the complete programs so far, where the suite is on record already."""
+def _keep(task: str, suite: str, results: Mapping[str, Any]) -> None:
+    """Write the results of the complete programs so far, if the suite is on record already."""
     data = _known()
     if suite in data.get(task, {}).get("suites", {}):
-        data[task]["suites"][suite]["families"] = dict(found)
+        data[task]["suites"][suite]["families"] = dict(results)
         DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
@@ -222,7 +224,7 @@ def _tell(line: str) -> None:
 
 
 def main() -> int:
-    """Measure and draw, or (--check) say what is not as it is in the table. 0 done, 1 out of date, 130 interrupted."""
+    """Measure and draw, or (--check) list what is out of date. Returns 0 done, 1 out of date, 130 interrupted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suites", nargs="*", metavar="TASK[/SUITE]", help="what to measure (default: everything)")
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "tables", help="folder of the offline runs")
@@ -233,9 +235,9 @@ def main() -> int:
         parser.error("--check changes nothing: it does not go with --search")
     chosen = _chosen(arguments.suites)
     if arguments.check:
-        told = differences(chosen, _known())
-        sys.stdout.write("".join(f"out of date: {line} (make tables)\n" for line in told))
-        return 1 if told else 0
+        outdated = differences(chosen, _known())
+        sys.stdout.write("".join(f"out of date: {line} (make tables)\n" for line in outdated))
+        return 1 if outdated else 0
     if arguments.search and (code := _search(chosen, arguments.runs)):
         return code
     data = measure(chosen, _known(), arguments.runs)

@@ -17,14 +17,14 @@ def drawn(task: str) -> str:
     measured = json.loads(DATA.read_text(encoding="utf-8"))[task]
     suites = measured["suites"]
     if not suites:
-        return "Nothing of it is measured yet.\n"
+        return "Not measured yet.\n"
     programs = list(next(iter(suites.values()))["programs"])
     titles = ["suite", *(name.replace("_", " ") for name in programs), "offline search", "best known", "bound"]
     lines = [f"{_objective(measured['objective'])}", "", f"| {' | '.join(titles)} |"]
     lines.append(f"|---|{'---:|' * (len(titles) - 1)}")
     for name, suite in suites.items():
-        runs = suite["offline"] if suite["twin_of"] == [] else _of_the_twin(name, suites)
-        cells = [f"`{name}`" + (", twin" if suite["twin_of"] else "")]
+        runs = suite["offline"] if suite["held_out_of"] == [] else _held_out_runs(name, suites)
+        cells = [f"`{name}`" + (", held-out" if suite["held_out_of"] else "")]
         cells += [_program(suite["programs"][program], suite) for program in programs]
         cells += [_runs(runs), _best_known(suite["best_known"]), _bound(suite)]
         lines.append(f"| {' | '.join(cells)} |")
@@ -33,18 +33,18 @@ def drawn(task: str) -> str:
 
 
 def families(task: str) -> str:
-    """The tables of complete programs, one for each suite and its twin."""
+    """The tables of complete programs, one for each suite and its held-out suite."""
     suites = json.loads(DATA.read_text(encoding="utf-8"))[task]["suites"]
     parts = []
     for name, suite in suites.items():
-        if suite["twin_of"] == [] and "families" in suite:
-            twins = [twin for twin, other in suites.items() if name in other["twin_of"] and "families" in other]
-            parts.append(_complete({name: suite} | {twin: suites[twin] for twin in twins}))
-    return "\n".join(parts) or "Nothing of it is measured yet.\n"
+        if suite["held_out_of"] == [] and "families" in suite:
+            held_out = [key for key, other in suites.items() if name in other["held_out_of"] and "families" in other]
+            parts.append(_complete({key: suites[key] for key in (name, *held_out)}))
+    return "\n".join(parts) or "Not measured yet.\n"
 
 
 def _complete(suites: Mapping[str, Mapping[str, Any]]) -> str:
-    """The table of one suite and its twin: the best programs first."""
+    """The table of one suite and its held-out suite, the best programs first."""
     columns = ["score", "gap", "optimality", "answered", "CPU"]
     titles = [
         "program",
@@ -60,17 +60,17 @@ def _complete(suites: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(found: Mapping[str, Any] | None, instances: int) -> list[str]:
+def _cells(measured: Mapping[str, Any] | None, instances: int) -> list[str]:
     """Score, gap to the ceiling in percent of it, optimality, instances answered, seconds of CPU a call."""
-    if found is None:
+    if measured is None:
         return [NOT_MEASURED, *[""] * 4]
-    gap = 100 * (1 - found["score"] / found["ceiling"])
+    gap = 100 * (1 - measured["score"] / measured["ceiling"])
     return [
-        number(found["score"]),
+        number(measured["score"]),
         f"{max(gap, 0.0):.3f} %",
-        f"{found['optimality']:.5f}",
-        f"{found['answered']} of {instances}",
-        f"{found['cpu_s']:.2g} s",
+        f"{measured['optimality']:.5f}",
+        f"{measured['answered']} of {instances}",
+        f"{measured['cpu_s']:.2g} s",
     ]
 
 
@@ -85,20 +85,20 @@ def _objective(objective: Mapping[str, str]) -> str:
     return f"`{objective['metric']}`{unit}, {better} is better."
 
 
-def _program(found: Mapping[str, Any], suite: Mapping[str, Any]) -> str:
+def _program(measured: Mapping[str, Any], suite: Mapping[str, Any]) -> str:
     """A value, or on how many instances a program fails."""
-    return f"fails {found['failed']} of {suite['instances']}" if found["failed"] else number(found["value"])
+    return f"fails {measured['failed']} of {suite['instances']}" if measured["failed"] else number(measured["value"])
 
 
-def _of_the_twin(twin: str, suites: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]] | list[dict[str, Any]]:
-    """What the bests of the runs score on their twin; by suite where it is the twin of several."""
+def _held_out_runs(held_out: str, suites: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]] | list[dict[str, Any]]:
+    """Scores of the bests of the runs on their held-out suite, by suite if several suites share it."""
     by_suite = {
         name: [
-            {"value": run["twin"] and run["twin"]["value"], "overfitted": run["overfitted"]}
+            {"value": run["held_out"] and run["held_out"]["value"], "overfitted": run["overfitted"]}
             for run in suites[name]["offline"]
-            if run["twin"] is not None or run["value"] is None  # the twin is not asked where nothing is correct
+            if run["held_out"] is not None or run["value"] is None  # nothing correct, nothing scored
         ]
-        for name in suites[twin]["twin_of"]
+        for name in suites[held_out]["held_out_of"]
     }
     return by_suite if len(by_suite) > 1 else next(iter(by_suite.values()))
 
@@ -111,17 +111,17 @@ def _runs(runs: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         return NOT_MEASURED
     values = [run["value"] for run in runs]
     if all(value is None for value in values):
-        said = "no correct program"
+        summary = "no correct program"
     elif None in values:
-        said = ", ".join("fails" if value is None else number(value) for value in values)
+        summary = ", ".join("fails" if value is None else number(value) for value in values)
     elif len(values) == 1:
-        said = f"{number(values[0])} (one seed)"
+        summary = f"{number(values[0])} (one seed)"
     elif number(min(values)) == number(max(values)):
-        said = f"{number(median(values))} ({len(values)} seeds)"
+        summary = f"{number(median(values))} ({len(values)} seeds)"
     else:
-        said = f"{number(median(values))} ({number(min(values))} to {number(max(values))})"
+        summary = f"{number(median(values))} ({number(min(values))} to {number(max(values))})"
     overfitted = sum(run["overfitted"] for run in runs)
-    return f"{said}, {overfitted} overfitted" if overfitted else said
+    return f"{summary}, {overfitted} overfitted" if overfitted else summary
 
 
 def _best_known(best: Mapping[str, Any] | None) -> str:

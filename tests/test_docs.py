@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-OTHERS = ["README.md", "CONTRIBUTING.md", "programs/README.md"]
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), *(ROOT / page for page in OTHERS)]
+MORE_PAGES = ["README.md", "CONTRIBUTING.md", "programs/README.md", "prompts/README.md"]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), *(ROOT / page for page in MORE_PAGES)]
 
 
 def test_the_parts_that_come_from_the_code_are_up_to_date() -> None:
@@ -53,9 +53,32 @@ def test_the_readme_is_short() -> None:
 def test_every_event_of_the_journal_is_documented() -> None:
     from evolve.archive.events import EVENTS
 
-    page = (ROOT / "docs" / "archive.md").read_text(encoding="utf-8")
-    table = page.partition("## Events")[2].partition("## ")[0]
-    named = {
-        name for row in table.splitlines() if row.startswith("|") for name in re.findall(r"`(\w+)`", row.split("|")[1])
-    }
-    assert named - {"event"} == set(EVENTS)
+    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^### `(\w+)`$", page, flags=re.M)) == set(EVENTS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_a_cell_of_a_table_has_at_most_20_words(page: Path) -> None:
+    rows = [line.strip() for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    cells = [cell for row in rows for cell in row.strip("|").split(" | ")]
+    assert [cell for cell in cells if len(cell.split()) > 20] == []
+
+
+def test_the_index_lists_every_page_once() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    listed = [link for link in re.findall(r"\]\(([^)]+)\)", index) if "/" not in link]
+    assert sorted(listed) == sorted(pages)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_section_that_a_link_names_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
+    targets = [(page.parent / name if name else page, section) for name, section in links]
+    assert [(str(target), section) for target, section in targets if section not in sections(target)] == []
+
+
+def sections(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

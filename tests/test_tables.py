@@ -118,10 +118,10 @@ def test_a_finished_run_is_what_the_offline_column_shows_and_no_other_is(copy: P
     with evolve.open_run(runs / "placement-adrs-0") as run:
         assert run.best is not None
         assert (result["seed"], result["value"]) == (0, run.best["combined_score"])
-        assert result["twin"]["value"] == run.best["held_out"]
+        assert result["held_out"]["value"] == run.best["held_out"]
         assert result["programs"] == len(run.programs)
     assert f"| {result['value']:.6g} (one seed) |" in row_of(copy, "adrs")
-    assert f"| {result['twin']['value']:.6g} (one seed) |" in row_of(copy, "adrs-holdout")
+    assert f"| {result['held_out']['value']:.6g} (one seed) |" in row_of(copy, "adrs-holdout")
 
 
 @pytest.mark.nightly
@@ -140,9 +140,10 @@ def test_a_kept_result_stays_unless_it_is_of_another_evaluator_or_other_instance
     assert [f"is refused: {key} changed since it was measured" in ran.stderr for key in keys] == [True] * 3
     assert offline(copy) == []
     assert "| not measured |" in row_of(copy, "adrs")
-    changed(copy, "placement", "adrs", offline=[result | {"twin": result["twin"] | {"evaluator_version": "another"}}])
+    held_out = result["held_out"] | {"evaluator_version": "another"}
+    changed(copy, "placement", "adrs", offline=[result | {"held_out": held_out}])
     assert tables(copy, *elsewhere).returncode == 0
-    assert offline(copy) == [result | {"twin": None}]
+    assert offline(copy) == [result | {"held_out": None}]
 
 
 def test_what_is_no_task_is_said_in_a_sentence(copy: Path) -> None:

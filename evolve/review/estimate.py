@@ -1,6 +1,6 @@
 """The estimated cost of a run in advance: arithmetic over a configuration and the record.
 
-Before anything is on record, a proposal counts as one question of the length that was measured (docs/models.md), and an
+Before anything is on record, a proposal counts as one question of the measured length (docs/budgets.md), and an
 insights report is written every `meta_every` programs. The upper limit assumes that each proposal uses all its
 attempts, each at the most expensive model allowed there, with the longest prompt and the longest expected answer.
 Failed calls are in neither figure.

@@ -2,7 +2,7 @@
 
 `run_document` is the whole run without texts, `changes` what is new of it since some event, `rest` what that leaves
 out, `run_summary` its row in the table of runs, `generation_document` one generation with its code, prompts and
-answers. Times are wall seconds, every number is finite or None, values are the task's own metric. docs/review.md
+answers. Times are wall seconds, every number is finite or None, values are the task's own metric. docs/pages.md
 describes the keys.
 """
 

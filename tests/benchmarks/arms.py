@@ -1,5 +1,5 @@
 """Measures `search.models: bandit` against equal weights: simulated models of known quality and price, through the real
-`evolve.search.arms`. One command prints the table of docs/search.md, or writes it there:
+`evolve.search.arms`. One command prints the table of docs/measurements.md, or writes it there:
 
     PYTHONPATH=. python tests/benchmarks/arms.py [--seeds 200] [--calls 400] [--write]
 
@@ -32,7 +32,7 @@ from evolve.core.usage import Spending
 from evolve.proposal import SearchSettings
 from evolve.search.arms import Arms
 
-PAGE: Final = Path(__file__).resolve().parent.parent.parent / "docs" / "search.md"
+PAGE: Final = Path(__file__).resolve().parent.parent.parent / "docs" / "measurements.md"
 LAST: Final = 200
 """The shares of models are of the last calls, this many."""
 SIGMA: Final = 0.4

@@ -3,7 +3,7 @@
     PYTHONPATH=. python tests/benchmarks/landscapes.py [--seeds 200] [--only TABLE ...] [--write]
 
 A seeded proposer answers each choice of a search; what its programs cost follows the distribution that stands with each
-landscape. `--write` puts the tables into docs/search.md.
+landscape. `--write` puts the tables into docs/measurements.md.
 
 On all of them: a proposal fails with probability 0.15, more for a full rewrite (by 0.2), and
 more the longer its program has grown (2 to 8 % a generation). A program that fails succeeds on a share of the instances
@@ -32,7 +32,7 @@ from evolve.review.statistics import median, median_interval
 from evolve.search.strategies import open_search
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
-PAGE: Final = ROOT / "docs" / "search.md"
+PAGE: Final = ROOT / "docs" / "measurements.md"
 LEVEL: Final = Fraction(95, 100)
 INSTANCES: Final = 8
 UNIT: Final = 1_000_000

@@ -1,4 +1,4 @@
-"""The strategies on real tasks, offline, at equal attempts: five experiments, and their table in docs/search.md.
+"""The strategies on real tasks, offline, at equal attempts: five experiments, and their table in docs/measurements.md.
 
     PYTHONPATH=. python tests/benchmarks/strategies.py [SUITE ...] [--write]
 
@@ -75,7 +75,7 @@ def main() -> None:
     """Run what is missing, and print the table or write it into the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suites", nargs="*", choices=[*SUITES, []], help=f"which (default: {', '.join(SUITES)})")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/search.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/measurements.md")
     arguments = parser.parse_args()
     lines = [
         "| suite | strategy | median of 5 seeds [93.75 % interval] | values | against `evolve` |",

@@ -199,7 +199,7 @@ def test_a_file_names_no_folder_whose_code_is_loaded(here, evolve):
 
 def test_only_a_task_goes_with_answers(here, evolve):
     Path("best.py").write_text("")
-    for more in (["best.py"], ["--strict"], ["--suite", "twin"], ["--fresh", "3"]):
+    for more in (["best.py"], ["--strict"], ["--suite", "holdout"], ["--fresh", "3"]):
         assert "only --task goes with it" in evolve("score", "--answers", "a.json", *more, code=2)
     assert "--answers FILE" in evolve("score", code=2)
 

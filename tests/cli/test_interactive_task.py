@@ -16,9 +16,10 @@ def test_a_task_that_asks_item_by_item_is_a_task_like_any_other(tmp_path, monkey
     assert max(scores.values()) > scores[0]
     assert evolve_json("replay", "r", "best")["equal"] is True
     evolve("export", "r", "best", "-o", "best.py")
-    small, twin = (evolve_json("score", "--task", ONLINE, "--suite", name, "best.py")[0] for name in ("small", "twin"))
+    suites = ("small", "holdout")
+    small, held_out = (evolve_json("score", "--task", ONLINE, "--suite", name, "best.py")[0] for name in suites)
     assert small["combined_score"] == max(scores.values())
-    assert twin["correct"]
+    assert held_out["correct"]
     assert "agrees" in evolve("score", "--task", ONLINE, "--strict", "best.py")
 
 

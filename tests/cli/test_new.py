@@ -42,7 +42,7 @@ def test_a_new_interactive_task_has_a_held_out_suite_and_a_recipe(tmp_path, monk
     assert "held-out" in evolve("show", "r", "0")
     rows = evolve_json("score", "mine/initial.py", "--task", "mine", "--fresh", "3", "--seed", "s")
     assert [row["correct"] for row in rows] == [True, True]
-    for name in ("small", "twin"):  # as the recipe makes them
+    for name in ("small", "holdout"):  # as the recipe makes them
         for instance in json.loads(Path(f"mine/{name}.json").read_text())["instances"]:
             assert instance["capacity"] == 100
             assert len(instance["sizes"]) == 60

@@ -128,7 +128,7 @@ def judged(folder: Path, text: str) -> Path:
 # -- what an honest program comes to -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["small", "twin"])
+@pytest.mark.parametrize("name", ["small", "holdout"])
 def test_first_fit_uses_the_bins_that_first_fit_uses(online: Task, level: str, name: str) -> None:
     suite = online.suite(name)
     with SandboxedEvaluator(online, suite, workers=1, confined=confinement(level)) as evaluator:

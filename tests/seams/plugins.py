@@ -1,4 +1,4 @@
-"""Plug-ins of ten lines, as somebody else would write them: modules in a folder of PYTHONPATH."""
+"""Short plug-ins, as somebody else would write them: modules in a folder of PYTHONPATH."""
 
 import importlib.util
 import shutil

@@ -1,4 +1,4 @@
-"""Plug-ins of ten lines that somebody else wrote, named by dotted path: the real command runs with them to the end."""
+"""Short plug-ins that somebody else wrote, named by dotted path: the real command runs with them to the end."""
 
 import json
 import os
@@ -21,10 +21,10 @@ def there(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(write(folder / "plugins")), str(ROOT)])}
 
 
-def test_they_are_ten_lines() -> None:
+def test_they_are_short() -> None:
     for source in (path.read_text(encoding="utf-8") for path in PLUGINS.glob("*.py")):
         lines = [line for line in source[source.index("class ") :].splitlines() if line]
-        assert len(lines) <= 10
+        assert len(lines) <= 15
 
 
 def test_a_run_with_both_goes_to_its_end_and_can_be_resumed(tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ def test_a_program_that_is_withdrawn_earned_its_model_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("market", MARKETS)
 def test_the_bandit_loses_at_most_half_as_much_per_dollar_as_equal_weights(market: str) -> None:
-    """The claim of docs/search.md, there over 200 seeds; and of a model that only fails, that it gets at most 5 % of
-    the last 200 proposals."""
+    """The claim of docs/measurements.md, there over 200 seeds; and a model that only fails gets at most
+    5 % of the last 200 proposals."""
     bandit = runs(market, "bandit")
     equal = fmean(result.regret for result in runs(market, "weights"))
     assert fmean(result.regret for result in bandit) <= 0.5 * equal

@@ -1,20 +1,20 @@
-"""The judge: it decides what an answer is worth. It runs outside the program's process, and believes nothing."""
+"""The judge: it decides what an answer is worth. It runs outside the program's process and trusts no answer."""
 
 import itertools
 from fractions import Fraction
 
 from evaluator import Infeasible, InvalidAnswer
 
-# What the program is asked, one call each: plain data (numbers, texts, lists, dictionaries with text keys).
+# The instances, one call each: plain data (numbers, texts, lists, dictionaries with text keys).
 # A dictionary's keys become the arguments of the entry point; anything else is its only argument.
 INSTANCES = [5, 7, 10, 13]
 
 
 def judge(instance, answer):
-    """n times the smallest squared distance: exact, since a float is the exact fraction that it is.
+    """n times the smallest squared distance, computed exactly: a float is a fraction.
 
-    Check the answer for everything: it may be any JSON value. InvalidAnswer says that it is none at all, Infeasible
-    that it breaks a rule; the words reach whoever writes the next program.
+    Check the answer completely, since it may be any JSON value. Raise InvalidAnswer for a wrong type or shape,
+    Infeasible for a broken rule; the author of the next program reads the text.
     """
     n = instance
     if not isinstance(answer, list) or len(answer) != n:

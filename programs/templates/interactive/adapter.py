@@ -1,15 +1,15 @@
-"""Beside the program, in its process: it remembers what the program needs of the past. Nothing in here is believed."""
+"""Runs in the program's process and remembers what the program needs of the past. The judge trusts nothing in here."""
 
 import operator
 
 
 def begin(first):
-    """A new instance; `first` is the first thing that the judge asks. What is kept here is new for each instance."""
+    """Begin an instance; `first` is the judge's first question. The state here is new for each instance."""
     capacity = first["capacity"]
     room = []
 
     def prepare(asked):
-        """For each item: what the entry point is called with, and what makes JSON of its result."""
+        """For each item: the arguments of the entry point, and a function that encodes its result as JSON."""
         size = asked["size"]
 
         def encode(result):

@@ -1,4 +1,4 @@
-"""The judge: it owns the bins and asks item by item. It runs outside the program's process, and believes nothing."""
+"""The judge: it owns the bins and asks item by item. It runs outside the program's process and trusts no answer."""
 
 from evaluator import Infeasible, InvalidAnswer
 
@@ -6,11 +6,11 @@ CAPACITY = 100
 
 
 def converse(instance):
-    """One instance: yield what is asked next, get the answer to it, and return the verdict, here how many bins.
+    """Run one instance: yield a question, receive its answer, and return the verdict at the end: the number of bins.
 
-    What is yielded goes to the program at once, and nothing of what is to come does: yield what is new and no more.
-    Check each answer for everything: it may be any JSON value. InvalidAnswer says that it is none at all, Infeasible
-    that it breaks a rule; the words reach whoever writes the next program.
+    The program gets each question at once, and nothing of later ones: yield only what is new. Check each answer
+    completely, since it may be any JSON value. Raise InvalidAnswer for a wrong type or shape, Infeasible for a broken
+    rule; the author of the next program reads the text.
     """
     capacity, room = instance["capacity"], []
     for number, size in enumerate(instance["sizes"]):
@@ -31,5 +31,5 @@ def describe(instance):
 
 
 def draw_instance(rng, suite):
-    """The recipe: a new instance, of a random.Random alone. `evolve score --fresh` and the end of a run draw from it."""
+    """The recipe: a new instance from a random.Random, for `evolve score --fresh` and the check at the end of a run."""
     return {"capacity": CAPACITY, "sizes": [rng.randint(10, 70) for _ in range(60)]}

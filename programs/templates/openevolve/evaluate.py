@@ -175,12 +175,12 @@ def passed(metrics, threshold):
 
 def failure(metrics, score):
     """Why the evaluator says that the program failed, None where it does not say so: by a text as `error` and a score
-    that is not above 0, or by an `error` beside which there is no metric. Else `error` is a metric among others."""
+    that is not above 0, or by an `error` without any metric. Otherwise `error` is an ordinary metric."""
     error = metrics.get("error")
     if isinstance(error, str) and error.strip() and (score is None or score <= 0):
         return "the evaluator says that it failed"
-    told = [name for name, value in metrics.items() if name != "error" and number_of(value) is not None]
-    return "the evaluator reports an error, and no metric" if number_of(error) is not None and not told else None
+    metric_names = [name for name, value in metrics.items() if name != "error" and number_of(value) is not None]
+    return "the evaluator reports an error, and no metric" if number_of(error) is not None and not metric_names else None
 
 
 def failed(reason, artifacts=None):

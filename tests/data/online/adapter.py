@@ -1,10 +1,10 @@
-"""Keeps the room in each bin beside the program, so that the judge need send nothing but the next item's size."""
+"""Remembers the room in each bin for the program, so that the judge needs to send only the next item's size."""
 
 import operator
 
 
 def begin(first):
-    """A new instance, with nothing in any bin. Nothing in here is believed: the judge has bins of its own."""
+    """Begin an instance with empty bins. The judge trusts nothing in here: it has bins of its own."""
     capacity = first["capacity"]
     room = []
 

@@ -1,4 +1,4 @@
-"""A strategy of one's own: it always improves the newest program. `evolve run --set search.strategy=my_search:Newest`"""
+"""A strategy: it always improves the newest program. `evolve run --set search.strategy=my_search:Newest`"""
 
 from evolve.core.program import PatchKind
 from evolve.proposal import Choice
@@ -6,10 +6,17 @@ from evolve.proposal import Choice
 
 class Newest:
     def __init__(self, settings):
-        self.model, self.programs = next(name for name, share in settings.shares.items() if share), []
+        self.model = next(name for name, share in settings.shares.items() if share)
+        self.programs = []
+
     def choose(self, generation):
-        return Choice(kind=PatchKind.DIFF, island=0, parent=self.programs[-1], inspirations=(), model=self.model)
+        newest = self.programs[-1]
+        return Choice(kind=PatchKind.DIFF, island=0, parent=newest, inspirations=(), model=self.model)
+
     def ended(self, ended):
-        self.programs += [ended.program] if ended.program and not ended.program.quarantine else []
-    def confirmed(self, record):  # one that is not correct after all is withdrawn
-        self.programs = [known for known in self.programs if known.commit != record.commit or record.correct]
+        if ended.program and not ended.program.quarantine:
+            self.programs.append(ended.program)
+
+    def confirmed(self, record):  # a program that is not correct after all is withdrawn
+        if not record.correct:
+            self.programs = [program for program in self.programs if program.commit != record.commit]

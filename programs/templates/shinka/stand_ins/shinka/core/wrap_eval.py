@@ -1,4 +1,4 @@
-"""Calls a function of a program several times, validates what it returns, and writes down what came of it."""
+"""Calls a function of a program several times, validates what it returns, and writes the result."""
 
 import importlib.util
 import json
