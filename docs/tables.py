@@ -48,7 +48,7 @@ def facts(task: Task, suite: Suite) -> dict[str, Any]:
     answers = {one.index: one.best_answer for one in suite.instances if one.best_answer is not None}
     shipped = judge_again(task, suite, answers)
     return {
-        "twin_of": [name for name in task.suites if task.suite(name).held_out == suite.name],
+        "held_out_for": [name for name in task.suites if task.suite(name).held_out == suite.name],
         "task_digest": task.digest,
         "suite_digest": suite.digest,
         "instances": len(suite.instances),
@@ -112,7 +112,7 @@ def measure(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any], runs:
                 suite = task.suite(suite_name)
                 _tell(f"{name}/{suite_name}")
                 said = facts(task, suite)
-                results = [] if said["twin_of"] else offline(task, suite, runs, (kept or {}).get("offline", ()))
+                results = [] if said["held_out_for"] else offline(task, suite, runs, (kept or {}).get("offline", ()))
                 version = {"evaluator_version": version_of(task, suite)}
                 suites[suite_name] = {**said, **version, "programs": scores(task, suite), "offline": results}
                 before_this = (kept or {}).get("families", {})

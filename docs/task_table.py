@@ -23,8 +23,8 @@ def drawn(task: str) -> str:
     lines = [f"{_objective(measured['objective'])}", "", f"| {' | '.join(titles)} |"]
     lines.append(f"|---|{'---:|' * (len(titles) - 1)}")
     for name, suite in suites.items():
-        runs = suite["offline"] if suite["twin_of"] == [] else _of_the_twin(name, suites)
-        cells = [f"`{name}`" + (", twin" if suite["twin_of"] else "")]
+        runs = suite["offline"] if suite["held_out_for"] == [] else _of_the_twin(name, suites)
+        cells = [f"`{name}`" + (", twin" if suite["held_out_for"] else "")]
         cells += [_program(suite["programs"][program], suite) for program in programs]
         cells += [_runs(runs), _best_known(suite["best_known"]), _bound(suite)]
         lines.append(f"| {' | '.join(cells)} |")
@@ -37,8 +37,8 @@ def families(task: str) -> str:
     suites = json.loads(DATA.read_text(encoding="utf-8"))[task]["suites"]
     parts = []
     for name, suite in suites.items():
-        if suite["twin_of"] == [] and "families" in suite:
-            twins = [twin for twin, other in suites.items() if name in other["twin_of"] and "families" in other]
+        if suite["held_out_for"] == [] and "families" in suite:
+            twins = [twin for twin, other in suites.items() if name in other["held_out_for"] and "families" in other]
             parts.append(_complete({name: suite} | {twin: suites[twin] for twin in twins}))
     return "\n".join(parts) or "Nothing of it is measured yet.\n"
 
@@ -98,7 +98,7 @@ def _of_the_twin(twin: str, suites: Mapping[str, Any]) -> dict[str, list[dict[st
             for run in suites[name]["offline"]
             if run["twin"] is not None or run["value"] is None  # the twin is not asked where nothing is correct
         ]
-        for name in suites[twin]["twin_of"]
+        for name in suites[twin]["held_out_for"]
     }
     return by_suite if len(by_suite) > 1 else next(iter(by_suite.values()))
 

@@ -130,7 +130,7 @@ def shipped_elsewhere(task: str, suite: str) -> dict[str, float]:
     return {
         name: max(program["optimality"] for program in measured["families"].values())
         for name, measured in _measured().get(task, {}).get("suites", {}).items()
-        if name != suite and not measured["twin_of"] and measured.get("families")
+        if name != suite and not measured["held_out_for"] and measured.get("families")
     }
 
 

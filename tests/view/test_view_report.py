@@ -152,7 +152,7 @@ def test_a_run_and_its_copy_are_both_reported_and_not_compared(reported: Path) -
     assert main(["report", "first", "second", "copy"]) == 0
     document = data_of(reported / "report.html")
     assert [run["name"] for run in document["runs"]] == ["first", "second", "copy"]
-    told = {"apart": "first and copy are the same run, so that these runs are not compared.", "judges": []}
+    told = {"apart": "first and copy are the same run, so these runs are not compared.", "judges": []}
     assert document["compare"] == told
 
 

@@ -227,7 +227,7 @@ def test_a_port_that_is_taken_is_said_or_another_one_found(runs: Path, served: S
     with serving(runs, "runs") as another:
         assert another.port != served.port
     ran = evolve(runs, "view", "--port", str(served.port), code=2)
-    assert f"port {served.port} (--port) cannot be listened at (Address already in use)" in ran.stderr
+    assert f"cannot listen on port {served.port} (--port): Address already in use" in ran.stderr
     assert (ran.stdout, ran.stderr.count("\n")) == ("", 1)
 
 
@@ -242,7 +242,7 @@ def test_what_cannot_be_shown_is_one_sentence(runs: Path, words: list[str]) -> N
     [None, pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL],
     ids=["its end", "ctrl-c", "kill"],
 )
-def test_the_page_beside_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: signal.Signals | None) -> None:
+def test_the_background_page_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: signal.Signals | None) -> None:
     words = ["--task", str(TASK), "--generations", "3" if how is None else "100000"]
     served = command(tmp_path, "run", "--view", "--name", "r", *words, place=tmp_path)
     assert served.address.endswith("/#/run/r")

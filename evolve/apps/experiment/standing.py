@@ -1,4 +1,4 @@
-"""How far an experiment has come: each of its runs as it stands in its folder, and all of them side by side."""
+"""The progress of an experiment: the state of each of its runs, and all of them side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _CHECKED = (*CONFIRMING, FreshState.FAILED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStanding:
-    """A planned run as it stands: whether it was begun, whether it has nothing left to do and why it stopped last."""
+    """The state of a planned run: whether it was begun, whether it is done, and why it last stopped."""
 
     run: PlannedRun
     begun: bool
@@ -30,14 +30,14 @@ class RunStanding:
 
 
 def standing(run: PlannedRun) -> RunStanding:
-    """How one run stands. Raises ArchiveError for a folder that is something else, or is damaged."""
+    """The state of one run. Raises ArchiveError if its folder is damaged or no run."""
     if not (run.folder / JOURNAL).is_file():
         return RunStanding(run=run, begun=False, done=False)
     with RunReader.open(run.folder) as archive:
         finished, best = archive.finished, archive.best
         config = stored_config(archive)
         same = (config.generations, config.budget_usd) == (run.config.generations, run.config.budget_usd)
-        checked = archive.fresh_of_best in _CHECKED  # else going on makes the check
+        checked = archive.fresh_of_best in _CHECKED  # else resuming makes the check
         done = checked and not archive.unfinished() and (finished in _FOR_GOOD or (finished in _LIMITS and same))
         return RunStanding(
             run=run,
@@ -50,10 +50,7 @@ def standing(run: PlannedRun) -> RunStanding:
 
 
 def side_by_side(runs: Sequence[PlannedRun]) -> list[JudgedTogether]:
-    """These runs, grouped by their configurations; as many groups of groups as there are judges.
-
-    Raises ArchiveError, or InputError for fewer than two.
-    """
+    """These runs, grouped by judge and configuration. Raises ArchiveError, or InputError for fewer than two."""
     read = []
     for run in runs:
         with RunReader.open(run.folder) as archive:

@@ -1,4 +1,4 @@
-"""What of a folder is taken along: the files that an evaluator may import or read."""
+"""The files of a folder that are copied: those that an evaluator may import or read."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from evolve.core.errors import InputError
 
 _OWN_FILES: Final = 20
 _OWN_BYTES: Final = 2**20
-"""What a task has beside their files: room is left for it under the limits of a task's folder."""
+"""The room for a task's own files under the limits of a task's folder."""
 _CACHES: Final = ("__pycache__", "node_modules", "*.pyc", "*.pyo")
 _RESULTS: Final = (
     *("results", "results_*", "*_results", "openevolve_output*", "checkpoints", "checkpoint_*", "gen_[0-9]*", "logs"),
@@ -23,9 +23,9 @@ _SHOWN: Final = 12
 
 
 def collect(folder: Path, *, configurations: Collection[str]) -> tuple[dict[str, bytes], list[str]]:
-    """The files of `folder` and below it, but for hidden ones, caches, results, `configurations` (names of files, which
-    may hold a key) and links that lead out of it, by their names relative to the folder; and sentences about what was
-    left out. Raises InputError where there is too much, or one cannot be read."""
+    """The files in and below `folder` by relative name, and notes about those left out: hidden files, caches, results,
+    `configurations` (names of files, which may hold a key) and links that lead out of the folder. Raises InputError if
+    there is too much, or one cannot be read."""
     files: dict[str, bytes] = {}
     left: dict[str, list[str]] = {}
     total = 0
@@ -38,8 +38,8 @@ def collect(folder: Path, *, configurations: Collection[str]) -> tuple[dict[str,
         if len(files) == MOST_FILES - _OWN_FILES or total > MOST_BYTES - _OWN_BYTES:
             raise InputError(
                 f"{one_line(str(folder))}: holds more than {MOST_FILES - _OWN_FILES} files or "
-                f"{(MOST_BYTES - _OWN_BYTES) >> 20} MB beside caches and results; "
-                "give it a folder with nothing but the task"
+                f"{(MOST_BYTES - _OWN_BYTES) >> 20} MB without caches and results; "
+                "name a folder with only the task"
             )
         try:
             files[name] = path.read_bytes()
@@ -49,15 +49,15 @@ def collect(folder: Path, *, configurations: Collection[str]) -> tuple[dict[str,
 
 
 def _walk(folder: Path, configurations: frozenset[str]) -> Iterator[tuple[Path, str | None]]:
-    """Every file below a folder with None, and what is left out (a folder as a whole) with the reason."""
+    """Every file below a folder with None, or with a reason to leave it out, also for a whole folder."""
     top = folder.resolve()
 
     def below(here: Path) -> Iterator[tuple[Path, str | None]]:
         try:
-            found = sorted(here.iterdir())
+            entries = sorted(here.iterdir())
         except OSError as cause:
             raise InputError(f"{one_line(str(here))}: cannot be read ({cause.strerror})") from None
-        for path in found:
+        for path in entries:
             why = _left_out(path, top) or (
                 "the configuration: it may hold a key; copy it to theirs/ if the evaluator reads it"
                 if here == folder and path.name in configurations
@@ -72,7 +72,7 @@ def _walk(folder: Path, configurations: frozenset[str]) -> Iterator[tuple[Path, 
 
 
 def _left_out(path: Path, top: Path) -> str | None:
-    """Why a file or folder is left out, None if it is taken along."""
+    """Why a file or folder is left out; None if it is copied."""
     if path.name.startswith("."):
         return "hidden"
     if any(fnmatch(path.name, pattern) for pattern in _CACHES):
