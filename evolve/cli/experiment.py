@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evolve.apps.experiment.conducting import Conductor, Heard
+from evolve.apps.experiment.conducting import Conductor, Heard, RunStanding, side_by_side, standing
 from evolve.apps.experiment.plan import Plan, read_plan, settle
-from evolve.apps.experiment.standing import RunStanding, side_by_side, standing
 from evolve.cli import output
 from evolve.cli.compare import print_comparison
 from evolve.cli.interrupting import interruptible

@@ -387,7 +387,7 @@ def test_a_wrong_configuration_is_one_sentence(theirs, evolve, config, why):
         (SHINKA, {"evaluate.py": "", "initial.rs": "", "initial.go": ""}, "holds initial.go, initial.rs; keep"),
         (SHINKA, {"evaluate.py": "", "initial.py": "def f(:"}, "initial.py: line 1: not valid Python"),
         (SHINKA, {"evaluate.py": "", "initial.py": "# EVOLVE-BLOCK-START"}, "without an EVOLVE-BLOCK-END after it"),
-        (SHINKA, {"evaluate.py": "", "initial.py": "", "run_evo.py": "EvolutionConfig("}, "run_evo.py: is not a Python"),
+        (SHINKA, {"evaluate.py": "", "initial.py": "", "run_evo.py": "EvolutionConfig("}, "run_evo.py: is not a"),
         (SHINKA, {"evaluate.py": "", "initial.py": "", "shinka.yaml": "job_config: {time: soon}"}, "such as 00:10:00"),
     ],
 )  # fmt: skip

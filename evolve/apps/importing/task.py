@@ -11,7 +11,6 @@ from evaluator.places import TEMPLATES
 from evaluator.task_yaml import SCRIPT_LIMITS, plain_name
 from evaluator.untrusted import one_line
 from evolve.apps.importing import finding, scripts, settings
-from evolve.apps.importing.folder import collect
 from evolve.apps.importing.settings import TheirSettings
 from evolve.core.errors import InputError, ProgramError
 from evolve.core.files import read_source
@@ -72,7 +71,7 @@ def _put_together(
     configured: finding.TheirConfiguration,
     taken: TheirSettings,
 ) -> ImportedTask:
-    theirs, left_out = collect(evaluator.parent, configurations=configured.files)
+    theirs, left_out = finding.collect(evaluator.parent, configurations=configured.files)
     for path in (initial, evaluator):
         if path.name not in theirs:
             raise InputError(f"{one_line(str(path))}: is a link out of the folder; put the file itself there")
