@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from evolve.archive.reader import RunReader
-from evolve.review import comparison, grouping
+from evolve.review import comparison
 from evolve.view import payload
 from evolve.view.assets import report_page
 from evolve.view.payload import run_summary
@@ -76,10 +76,10 @@ def _reader_of_texts(archive: RunReader) -> Callable[[str], str]:
 def _compared(runs: Mapping[str, RunReader]) -> dict[str, Any] | None:
     if len(runs) < 2:
         return None
-    read = [grouping.read_run(*run) for run in runs.items()]
-    if (twice := grouping.counted_twice(read)) is not None:
-        return {"apart": f"{grouping.are_one(*twice)}, so these runs are not compared.", "judges": []}
-    compared = comparison.comparison_json(grouping.grouped(read))
+    read = [comparison.read_run(*run) for run in runs.items()]
+    if (twice := comparison.counted_twice(read)) is not None:
+        return {"apart": f"{comparison.are_one(*twice)}, so these runs are not compared.", "judges": []}
+    compared = comparison.comparison_json(comparison.grouped(read))
     judges = [judged | {"differences": without_paths(judged["differences"])} for judged in compared["judges"]]
     return compared | {"judges": judges}
 

@@ -46,7 +46,7 @@ from evaluator.signals import handle_once
 from evolve.archive.reader import RunReader
 from evolve.core.errors import EvolveError
 from evolve.core.invocation import anywhere
-from evolve.review import comparison, grouping
+from evolve.review import comparison
 from evolve.review.generation_view import GenerationView
 from evolve.view import payload
 from evolve.view.assets import live_page
@@ -281,8 +281,8 @@ class _Answers:
         runs = [self._known(name) for name in request.query_params.getlist("run")]
 
         def compared() -> dict[str, Any]:
-            read = (run.ask(partial(grouping.read_run, run.folder.name)) for run in runs)
-            return comparison.comparison_json(grouping.grouped(read))
+            read = (run.ask(partial(comparison.read_run, run.folder.name)) for run in runs)
+            return comparison.comparison_json(comparison.grouped(read))
 
         return _json(await run_in_threadpool(compared))
 

@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 from evaluator.objective import SCORE_ITSELF, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.core.errors import InputError
-from evolve.review.comparison import bands, comparison_json, cuts, finals
+from evolve.review.comparison import (
+    ComparedRun,
+    alike,
+    bands,
+    comparison_json,
+    cuts,
+    differences,
+    finals,
+    grouped,
+    remarks,
+    why_not_comparable,
+)
 from evolve.review.curves import CurvePoint
-from evolve.review.grouping import ComparedRun, alike, differences, grouped, remarks, why_not_comparable
 
 JUDGE = {"task": "placement", "suite": "adrs", "evaluator_version": "v1", "task_digest": "d"}
 MAKESPAN = Objective(metric="makespan", direction=Direction.MINIMISE, unit="s")

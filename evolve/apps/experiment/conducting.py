@@ -16,7 +16,7 @@ from evolve.archive.events import FreshState
 from evolve.archive.layout import JOURNAL
 from evolve.archive.reader import RunReader
 from evolve.archive.records import CONFIRMING
-from evolve.review.grouping import JudgedTogether, grouped, read_run
+from evolve.review.comparison import JudgedTogether, grouped, read_run
 from evolve.search.stopping import StopReason
 from evolve.trust import stored_config
 
