@@ -17,7 +17,7 @@ from evaluator.task import Suite, Task
 from evaluator.version import version_of
 from evolve.core.errors import InputError
 from evolve.core.files import read_source
-from evolve.review.fresh import peers_of
+from evolve.review.verdict import peers_of
 
 
 def programs_of(task: Task) -> dict[str, Path]:

@@ -36,7 +36,7 @@ from evaluator.task_files import built_in_tasks, load_task  # noqa: E402
 from evaluator.version import version_of  # noqa: E402
 from evolve.core.errors import EvolveError, InputError  # noqa: E402
 from evolve.core.files import read_source, read_text  # noqa: E402
-from evolve.review.fresh import peers_of  # noqa: E402
+from evolve.review.verdict import peers_of  # noqa: E402
 
 _CLOSE: Final = 1e-9
 """The relative distance to a value of the table that is no difference: floats round, and packages have versions."""

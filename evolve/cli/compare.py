@@ -9,8 +9,7 @@ from typing import Any, Final
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.review.comparison import comparison_json
-from evolve.review.grouping import grouped, read_run
+from evolve.review.comparison import comparison_json, grouped, read_run
 from evolve.review.runs import resolve_run, run_names
 from evolve.review.scores import value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone

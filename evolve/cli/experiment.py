@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evolve.apps.experiment.conducting import Conductor, Heard
+from evolve.apps.experiment.conducting import Conductor, Heard, RunStanding, side_by_side, standing
 from evolve.apps.experiment.plan import Plan, read_plan, settle
-from evolve.apps.experiment.standing import RunStanding, side_by_side, standing
 from evolve.cli import output
 from evolve.cli.compare import print_comparison
 from evolve.cli.interrupting import interruptible
@@ -89,11 +88,11 @@ def _conduct(
             now, line, tone = time.monotonic(), "", Tone.PLAIN
             if stops.is_set() and not is_announced:
                 is_announced, line = True, f"Stopping {len(under_way)} runs under way; nothing is lost."
-            elif heard.run is not None and ("error" in heard.said or "reason" in heard.said):
+            elif heard.run is not None and heard.is_last:
                 del under_way[heard.run.shown]
                 done, line = _ended(heard, errors, done)
                 line += f" ({done} of {total} runs done)"
-                tone = Tone.BAD if "error" in heard.said else Tone.PLAIN
+                tone = Tone.BAD if "error" in heard.message else Tone.PLAIN
             else:
                 if heard.run is not None:
                     under_way[heard.run.shown] = heard
@@ -108,17 +107,18 @@ def _conduct(
 def _ended(heard: Heard, errors: dict[str, dict[str, Any]], done: int) -> tuple[int, str]:
     """The number of runs that are done now, and the line for a run that has ended."""
     assert heard.run is not None
-    if "error" in heard.said:
-        errors[heard.run.folder.name] = dict(heard.said)
-        return done, f"{heard.run.shown}: could not go on: {heard.said['error']}"
+    if "error" in heard.message:
+        errors[heard.run.folder.name] = dict(heard.message)
+        return done, f"{heard.run.shown}: could not go on: {heard.message['error']}"
     ended = standing(heard.run)
-    how = f"{heard.said['reason']} after {ended.proposals} proposals, best {value_text(ended.best)}"
+    how = f"{heard.message['reason']} after {ended.proposals} proposals, best {value_text(ended.best)}"
     return done + ended.done, f"{heard.run.shown}: {how}"
 
 
 def _under_way(heard: dict[str, Heard]) -> str:
     shown = [
-        f"{name} ({run.said.get('done', 0)}, best {value_text(run.said.get('best'))})" for name, run in heard.items()
+        f"{name} ({run.message.get('done', 0)}, best {value_text(run.message.get('best'))})"
+        for name, run in heard.items()
     ]
     more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
     return f"under way: {', '.join(shown[:_NAMED])}{more}"

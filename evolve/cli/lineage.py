@@ -4,7 +4,7 @@ import argparse
 
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.review import lineage, overview
+from evolve.review import overview
 from evolve.review.catalogue import STEPS, programs_table
 from evolve.review.generation_view import STEP, GenerationReader
 from evolve.review.runs import resolve_run
@@ -17,19 +17,19 @@ def run(arguments: argparse.Namespace) -> int:
     folder = resolve_run(arguments.run_name)
     with RunReader.open(folder) as archive:
         program, reader = archive.find(arguments.program), GenerationReader(archive)
-        line = lineage.chain(archive, program)
-        diffs = lineage.diffs(line, archive.source, short_commits(record.commit for record in archive.programs))
+        line = overview.chain(archive, program)
+        diffs = overview.diffs(line, archive.source, short_commits(record.commit for record in archive.programs))
         views = reader.views(step.generation for step in line)
         if arguments.json:
             rows = [view.to_json(STEP) | {"diff": diff} for view, diff in zip(views, diffs, strict=True)]
             output.print_json({"run": folder.resolve().name, "program": program.commit, "steps": rows})
             return 0
-        output.say(lineage.title(line), Tone.STRONG)
+        output.say(overview.chain_title(line), Tone.STRONG)
         output.say()
         output.print_table(programs_table(archive, line, STEPS))
         for step, view, diff in list(zip(line, views, diffs, strict=True))[1:]:
             output.say()
             output.say(overview.title(view), Tone.STRONG)
-            output.print_fields(lineage.step_fields(view, step))
+            output.print_fields(overview.step_fields(view, step))
             output.print_diff(diff, exact=False)
     return 0

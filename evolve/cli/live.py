@@ -275,7 +275,7 @@ def _program_line(event: Evaluated | Confirmed) -> str | None:
         return f"initial program  {score}{orders_suffix(record)}{held_out}"
     if event.held_out is not None and event.held_out.overfitted is not None:
         why = one_line(event.held_out.overfitted, 300)
-        return f"OVERFITTED OR LOOKED UP  {generation} scores {score}{held_out}, but {why}"
+        return f"OVERFITTED  {generation} scores {score}{held_out}, but {why}"
     if event.is_best:
         name = one_line(record.origin.patch_name, 60)
         return f"new best  {score}{orders_suffix(record)}{held_out}  {generation}: {name}"
@@ -314,7 +314,7 @@ def _best(progress: Progress) -> str:
     if best is None:
         return "no correct program yet"
     score = f"{value_text(best.value)}{score_suffix(best)}{held_out_suffix(progress.held_out)}"
-    score += "" if best.overfitted is None else "  OVERFITTED OR LOOKED UP"
+    score += "" if best.overfitted is None else "  OVERFITTED"
     return f"{score}   generation {best.generation}: {one_line(best.origin.patch_name, 50)}"
 
 

@@ -3,7 +3,7 @@
 import argparse
 
 from evaluator.places import TEMPLATES
-from evolve.apps.importing.bridge import OPENEVOLVE, SHINKA, other_way
+from evolve.apps.importing.bridge import OPENEVOLVE, SHINKA, hint_for_other_system
 from evolve.apps.importing.finding import SeveralConfigurationsError
 from evolve.apps.importing.task import from_openevolve, from_shinka
 from evolve.cli import output
@@ -44,7 +44,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             output.note(command("new", folder, option, source, "--config", name), whole=True)
         return error.exit_code
     except InputError as error:
-        way = other_way(source, option, folder)
+        way = hint_for_other_system(source, option, folder)
         if way is None:
             raise
         raise InputError(f"{error}; {way}") from None

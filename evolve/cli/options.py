@@ -10,7 +10,7 @@ from evaluator.sandbox.layers import NONE
 from evaluator.sandbox.options import SandboxOptions
 from evolve.cli import output
 from evolve.core.errors import InputError
-from evolve.view.listening import page_beside
+from evolve.view.listening import background_page
 
 
 def confined(arguments: argparse.Namespace) -> SandboxOptions:
@@ -39,7 +39,7 @@ def warn_of(level: str) -> None:
 @contextmanager
 def viewed(folder: Path, *, wanted: bool) -> Iterator[None]:
     """Serve the page of a run while it goes on, where that is wanted."""
-    with page_beside(folder) if wanted else nullcontext() as address:
+    with background_page(folder) if wanted else nullcontext() as address:
         if address is not None:
             output.say(f"Showing it at {address}", whole=True)
         yield

@@ -18,7 +18,7 @@ from evolve.cli.options import confined, warn_of
 from evolve.core.config import available_cores
 from evolve.core.errors import InputError
 from evolve.core.files import in_words, read_source
-from evolve.review import certificates, fresh
+from evolve.review import certificates, verdict
 from evolve.review.scores import sentence
 from evolve.review.table import Tone
 from evolve.review.verdict import score_row, scores_table, why_not
@@ -80,7 +80,7 @@ def _compare_on_fresh(arguments: argparse.Namespace, task: Task, suites: list[st
         raise InputError(
             f"--fresh compares costs, but the score of task {task.name!r} is a speed; score the programs on a suite"
         )
-    peers = fresh.peers_of(task)
+    peers = verdict.peers_of(task)
     sources = programs | {name: read_source(path) for name, path in peers.items()}
     seed, rows = arguments.seed or secrets.token_hex(8), []
     workers = min(available_cores(), len(sources))
@@ -92,13 +92,15 @@ def _compare_on_fresh(arguments: argparse.Namespace, task: Task, suites: list[st
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{name}")
                 evaluations = _score(evaluator, list(sources.values()), workers, strict=False, shown=shown)
-            rows += fresh.rows(dict(zip(sources, evaluations, strict=True)), next(iter(peers)), suite, seed)
+            rows += verdict.fresh_rows(dict(zip(sources, evaluations, strict=True)), next(iter(peers)), suite, seed)
             if not arguments.json:
                 shown.clear()
                 output.say(f"{task.name}/{name}: {arguments.fresh} fresh instances, seed {seed}", Tone.QUIET)
-                output.say(f"Better, equal and worse: compared with the initial program. {fresh.NO_BOUND}", Tone.QUIET)
+                output.say(
+                    f"Better, equal and worse: compared with the initial program. {verdict.NO_BOUND}", Tone.QUIET
+                )
                 output.say()
-                output.print_table(fresh.table(rows[-len(sources) :], evaluations[0].objective))
+                output.print_table(verdict.fresh_table(rows[-len(sources) :], evaluations[0].objective))
     if arguments.json:
         output.print_json(rows)
     return 0

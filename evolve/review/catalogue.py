@@ -1,7 +1,7 @@
 """Runs, programs and models as rows: the plain values behind `evolve list`."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from evaluator.untrusted import one_line
@@ -88,6 +88,9 @@ def programs_table(archive: RunReader, programs: Sequence[ProgramRecord], column
     def number(program: ProgramRecord) -> Cell:
         return Cell(str(program.generation), Tone.GOOD if program is archive.best else Tone.PLAIN)
 
+    def after(program: ProgramRecord) -> str:
+        return duration_text(archive.times[program.generation] - archive.began)
+
     def held_out_cell(program: ProgramRecord) -> Cell:
         tone = Tone.PLAIN if program.overfitted is None else Tone.BAD
         return Cell(held_out_value(held_out.get(program.generation)), tone)
@@ -98,26 +101,20 @@ def programs_table(archive: RunReader, programs: Sequence[ProgramRecord], column
         return pending.get(program.generation) or outcome_cell(program)
 
     table = TableOf(programs)
-    for column in columns.split():
-        match column:
-            case "gen":
-                table.column(column, number, number=True)
-            case "after":
-                table.column(column, lambda p: duration_text(archive.times[p.generation] - archive.began), number=True)
-            case "commit":
-                table.column(column, lambda p: Cell(short[p.commit], Tone.QUIET), fit=Fit.SPARE)
-            case "score":
-                table.score_columns(lambda program: program)
-            case "change":
-                table.column(column, lambda p: gain_cell(p, above[p.generation]), number=True)
-            case "held-out" if held_out:
-                table.column(column, held_out_cell, number=True)
-            case "metrics":
-                table.metric_columns(lambda program: program)
-            case "patch":
-                table.column(column, patch_label, fit=Fit.CUT)
-            case "outcome":
-                table.column(column, outcome)
+    makers: dict[str, Callable[[str], None]] = {
+        "gen": lambda name: table.column(name, number, number=True),
+        "after": lambda name: table.column(name, after, number=True),
+        "commit": lambda name: table.column(name, lambda p: Cell(short[p.commit], Tone.QUIET), fit=Fit.SPARE),
+        "score": lambda _: table.score_columns(lambda program: program),
+        "change": lambda name: table.column(name, lambda p: gain_cell(p, above[p.generation]), number=True),
+        "held-out": lambda name: table.column(name, held_out_cell, number=True),
+        "metrics": lambda _: table.metric_columns(lambda program: program),
+        "patch": lambda name: table.column(name, patch_label, fit=Fit.CUT),
+        "outcome": lambda name: table.column(name, outcome),
+    }
+    for name in columns.split():
+        if held_out or name != "held-out":
+            makers[name](name)
     return table.table()
 
 

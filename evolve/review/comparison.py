@@ -1,16 +1,273 @@
-"""Runs side by side: each group's results at equal budgets, pair by pair, and how the best programs differ."""
+"""Runs side by side: grouped by judge and configuration, each group's results at equal budgets, pair by pair.
 
+Values of different suites or evaluators are not comparable: only runs with the same judge are compared.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from string import ascii_uppercase
 from typing import Any, Final
 
+from evaluator.objective import SCORE_ITSELF, Objective
 from evaluator.untrusted import one_line
+from evolve.archive.reader import RunReader
+from evolve.core.errors import InputError
 from evolve.review import statistics
-from evolve.review.curves import AXES, spent_on, value_within
-from evolve.review.grouping import ComparedRun, JudgedTogether, alike, differences, remarks, why_not_comparable
+from evolve.review.curves import AXES, CurvePoint, curve, spent_on, value_within
+from evolve.review.doubts import against_best, why_overfitted
+from evolve.review.run_facts import flat
 from evolve.review.scores import value_text
 from evolve.review.statistics import LEAST, PairedCounts
 from evolve.review.texts import duration_text, unified_diff
+from evolve.search.stopping import StopReason
+from evolve.trust import stored_config
+
+MOST: Final = 500
+"""The most runs in a comparison."""
+_WIDE: Final = 40  # characters of a label
+_OF_THE_JUDGE: Final = ("task", "suite", "evaluator_version", "task_digest")
+_IDENTIFIED: Final = ("task", "suite", "initial", "seed")
+"""Keys taken from the record instead of `run.yaml`, where they may be paths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRun:
+    """The comparable facts of one run. `name` is unique within a comparison. `judge`: what scored it; `settings`: its
+    configuration but for the seed. `value`: the best program's, None if none is correct. `priced`: its whole cost is
+    known. `rescored`: another judge scored at first (see `curves`). `solved`: it is at the ceiling for good, so a
+    larger budget would not change its value."""
+
+    name: str
+    run_id: str | None
+    judge: tuple[tuple[str, str], ...]
+    settings: Mapping[str, Any]
+    seed: int | None
+    objective: Objective
+    points: Sequence[CurvePoint]
+    value: float | None
+    bound: float | None
+    generation: int | None
+    held_out: float | None
+    overfitted: str | None
+    self_judged: bool
+    priced: bool
+    source: str
+    rescored: bool = False
+    solved: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Its keys in `evolve compare --json`; `curve` has the points where its best value changed, and its end."""
+        before = (None, *(point.value for point in self.points))
+        reached = [point for point, value in zip(self.points, before, strict=False) if point.value != value]
+        drawn = [*reached, *self.points[-1:]]
+        names = ("priced", "seed", "value", "generation", "held_out", "overfitted", "warnings")
+        outcome = {name: getattr(self, name) for name in names}
+        took = {axis: spent_on(self.points, axis) for axis in AXES}
+        curve = [[*(getattr(point, axis) for axis in AXES), point.value] for point in drawn]
+        return {"run": self.name} | outcome | took | {"curve": curve}
+
+
+def read_run(name: str, archive: RunReader) -> ComparedRun:
+    """The comparable facts of a run. Raises InputError if its configuration is damaged."""
+    best, held_out = archive.best, archive.held_out_of_best
+    config = flat(stored_config(archive).model_dump(mode="json"))
+    settings = {key: value for key, value in config.items() if key not in _IDENTIFIED}
+    identity = archive.identity
+    shown = archive.programs[0].objective if archive.programs else SCORE_ITSELF
+    return ComparedRun(
+        name=name,
+        run_id=archive.run_id,
+        judge=tuple((key, str(identity.get(key, ""))) for key in _OF_THE_JUDGE),
+        settings={"initial": identity.get("initial", "")} | settings,
+        seed=identity.get("seed"),
+        objective=shown if best is None else best.objective,
+        points=curve(archive),
+        value=None if best is None else best.value,
+        bound=None if best is None else best.value_bound,
+        generation=None if best is None else best.generation,
+        held_out=None if held_out is None or not held_out.correct else held_out.value,
+        overfitted=None if best is None else why_overfitted(archive, best),
+        warnings=tuple(against_best(archive)),
+        self_judged=any(program.self_judged for program in archive.programs[:1]),
+        priced=archive.spent.unpriced == 0,
+        source="" if best is None else archive.source(best),
+        rescored=any(record is None for _, record in archive.reigns),
+        solved=archive.finished == StopReason.CEILING,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunGroup:
+    """Runs of one configuration: they differ only in their seeds. `label` is unique within a comparison."""
+
+    label: str
+    runs: tuple[ComparedRun, ...]
+
+    @property
+    def best(self) -> ComparedRun | None:
+        """The run with the best program; None if no run has a correct one."""
+        scored = [run for run in self.runs if run.value is not None]
+        return max(scored, key=lambda run: run.objective.direction.sign * (run.value or 0.0), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTogether:
+    """Comparable groups of runs: scored by one judge, on one suite, by one metric."""
+
+    judge: Mapping[str, str]
+    groups: tuple[RunGroup, ...]
+
+    @property
+    def runs(self) -> list[ComparedRun]:
+        """The runs of all groups."""
+        return [run for group in self.groups for run in group.runs]
+
+    @property
+    def objective(self) -> Objective:
+        """The metric, and its direction."""
+        return next((run for run in self.runs if run.points), self.runs[0]).objective
+
+
+def grouped(runs: Iterable[ComparedRun]) -> list[JudgedTogether]:
+    """The runs by judge, and then by configuration, in the given order. Groups are labelled by their runs' names if
+    these are `<name>-s<seed>` as in an experiment, else A, B, ... Raises InputError for fewer than two runs, more than
+    MOST, or one run named twice (also as a copy)."""
+    runs = list(runs)
+    if not 2 <= len(runs) <= MOST:
+        raise InputError(f"{len(runs)} run{'s' * (len(runs) != 1)} to compare: name at least two, and at most {MOST}")
+    if (twice := counted_twice(runs)) is not None:
+        raise InputError(f"{are_one(*twice)}: name each run once, or it would count twice")
+    by_judge: dict[tuple[tuple[str, str], ...], list[list[ComparedRun]]] = {}
+    for run in runs:
+        groups = by_judge.setdefault(_scored_by(run, runs), [])
+        mine = next((group for group in groups if group[0].settings == run.settings), None)
+        if mine is None:
+            groups.append([run])
+        else:
+            mine.append(run)
+    labels = iter(_labels([group for groups in by_judge.values() for group in groups]))
+    return [
+        JudgedTogether(
+            judge=dict(judge), groups=tuple(RunGroup(label=next(labels), runs=tuple(group)) for group in groups)
+        )
+        for judge, groups in by_judge.items()
+    ]
+
+
+def _labels(groups: Sequence[Sequence[ComparedRun]]) -> list[str]:
+    stems = [{run.name.removesuffix(f"-s{run.seed}") for run in group} for group in groups]
+    named = [stem for names, group in zip(stems, groups, strict=True) for stem in names if stem != group[0].name]
+    if all(len(names) == 1 for names in stems) and len(set(named)) == len(groups) and all(map(str.strip, named)):
+        return _distinct(named)
+    return [_label(number) for number in range(len(groups))]
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Each name in one line, the middle of a long one cut out; a repeated label gets a number."""
+    half = _WIDE // 2
+    labels: list[str] = []
+    for name in names:
+        text = one_line(name, len(name))
+        label = short = text if len(text) <= _WIDE else f"{text[: half - 1]}…{text[-half:]}"
+        number = 1
+        while label in labels:
+            number += 1
+            label = f"{short} ({number})"
+        labels.append(label)
+    return labels
+
+
+def _scored_by(run: ComparedRun, among: Sequence[ComparedRun]) -> tuple[tuple[str, str], ...]:
+    """The judge and the metric of a run, since values of two metrics are not comparable. A run in which nothing has
+    ended yet takes the metric of the first other run with the same judge."""
+    alike = (peer for peer in among if peer.points and peer.judge == run.judge)
+    shown = (run if run.points else next(alike, run)).objective
+    return (*run.judge, ("metric", shown.metric), ("direction", shown.direction.value))
+
+
+def counted_twice(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ComparedRun] | None:
+    """The first two entries that are the same run, if any: by name (the same folder) or by run id (a copy)."""
+    for first, second in combinations(runs, 2):
+        if first.name == second.name or (first.run_id is not None and first.run_id == second.run_id):
+            return first, second
+    return None
+
+
+def are_one(first: ComparedRun, second: ComparedRun) -> str:
+    """A clause that two entries are the same run."""
+    return f"{one_line(first.name, 80)} and {one_line(second.name, 80)} are the same run"
+
+
+def _label(number: int) -> str:
+    letters = ""
+    while number >= 0:
+        letters, number = ascii_uppercase[number % 26] + letters, number // 26 - 1
+    return letters
+
+
+def differences(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
+    """The configuration keys whose values differ between groups, with each group's value by its label."""
+    keys = dict.fromkeys(key for group in groups for key in group.runs[0].settings)
+    rows = []
+    for key in keys:
+        values = {group.label: group.runs[0].settings.get(key) for group in groups}
+        if any(value != values[groups[0].label] for value in values.values()):
+            rows.append({"key": key, "values": values})
+    return rows
+
+
+def why_not_comparable(judged: Sequence[JudgedTogether]) -> str | None:
+    """Why not all runs are compared with each other; None if they are."""
+    if len(judged) == 1:
+        return None
+    differing = ", ".join(_differing(judged))
+    return f"These runs were scored differently ({differing}), so they are compared in separate sections below."
+
+
+def _differing(judged: Sequence[JudgedTogether]) -> list[str]:
+    """The keys of the judge that differ between runs, the most decisive first."""
+    return [key.replace("_", " ") for key in judged[0].judge if len({together.judge[key] for together in judged}) > 1]
+
+
+def alike(together: JudgedTogether, judged: Sequence[JudgedTogether]) -> str | None:
+    """A sentence about the differences between runs of one configuration; None for several configurations. `judged`:
+    all runs of the comparison."""
+    seeds = {run.seed for run in together.runs}
+    if len(together.groups) > 1:
+        return None
+    if len(together.runs) == 1:
+        return f"Not compared: the other runs have another {_differing(judged)[0]}."
+    if len(seeds) == 1:
+        return "One configuration and one seed: these runs have the same settings."
+    return "One configuration: these runs differ only in their seeds."
+
+
+def remarks(together: JudgedTogether) -> list[str]:
+    """Warnings about the groups, a sentence each, to read before the numbers."""
+    sentences = []
+    for group in together.groups:
+        ends = Counter((run.seed, run.value) for run in group.runs if run.seed is not None and run.value is not None)
+        twice = sorted({seed for (seed, _), times in ends.items() if times > 1})
+        if twice:
+            seeds = ", ".join(map(str, twice))
+            sentences.append(f"{group.label} counts a result several times: seed {seeds} ended with equal bests.")
+        missing = sum(run.value is None for run in group.runs)
+        if missing:
+            sentences.append(f"{missing} of {len(group.runs)} runs of {group.label} have no correct program.")
+        if any(run.self_judged for run in group.runs):
+            sentences.append(f"The values of {group.label} are self-judged: a program shares the scoring process.")
+        rescored = sum(run.rescored for run in group.runs)
+        if rescored:
+            subject = f"{rescored} of {len(group.runs)} runs of {group.label} had another evaluator at first"
+            sentences.append(f"{subject}: until the change, their curve shows the best of the rescored programs.")
+        overfitted = sum(run.overfitted is not None for run in group.runs)
+        if overfitted:
+            sentences.append(f"The best of {overfitted} of {len(group.runs)} runs of {group.label} is overfitted.")
+    return sentences
+
 
 _SHARES: Final = (0.25, 0.5, 1.0)
 _GRID: Final = 60  # points of a band

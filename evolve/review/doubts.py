@@ -31,7 +31,7 @@ def overfitted(archive: RunReader) -> list[str]:
     why = None if best is None else why_overfitted(archive, best)
     if best is None or why is None:
         return []
-    return [f"generation {best.generation}, the best, is OVERFITTED OR LOOKED UP: {one_line(why, 400)}."]
+    return [f"generation {best.generation}, the best, is OVERFITTED: {one_line(why, 400)}."]
 
 
 def unknown_elsewhere(archive: RunReader) -> list[str]:

@@ -1,16 +1,18 @@
-"""One generation as a screen: its program or the outcome of its proposal, and how it was requested; behind
-`evolve show`."""
+"""A generation as a screen, and a lineage as a chain of steps: behind `evolve show` and `evolve lineage`."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked
 from evolve.archive.events import Picked
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, ProgramRecord
+from evolve.core.program import PatchKind
 from evolve.insights.outcomes import followed_by_answers, guidance_of
 from evolve.review.calls import call_line, spending_text, usage_text
+from evolve.review.catalogue import gain_cell
 from evolve.review.estimate import prices_on_record
 from evolve.review.generation_view import GenerationView
 from evolve.review.insights_reports import recommendation_followed
@@ -25,7 +27,7 @@ from evolve.review.scores import (
     value_text,
 )
 from evolve.review.table import Cell, Fields, Tone, known_fields, outcome_cell
-from evolve.review.texts import patch_label, short_commits, time_text
+from evolve.review.texts import counted, patch_label, program_label, short_commits, time_text, unified_diff
 from evolve.review.verdict import strict_cell, why_not
 
 
@@ -200,3 +202,51 @@ def _why_picked(picked: Picked) -> str:
         return f"{reason}: none of its proposals had ended"
     cost = "the same cost as others" if picked.unit == "proposals" else f"{picked.cost:.4g} {_UNITS[picked.unit]} each"
     return f"{reason}: {picked.proposals} proposals, mean reward {picked.reward:.3f}, {cost}"
+
+
+def chain(archive: RunReader, program: ProgramRecord) -> list[ProgramRecord]:
+    """The programs from the initial one to `program`, first parents all the way, oldest first."""
+    line = [program]
+    while line[-1].parents:  # a parent is recorded before its child, so this ends
+        line.append(archive.find(line[-1].parents[0]))
+    return line[::-1]
+
+
+def diffs(line: Sequence[ProgramRecord], source: Callable[[ProgramRecord], str], short: Mapping[str, str]) -> list[str]:
+    """The diff of each program against its predecessor; empty for the first. Each source is read once."""
+    texts = [""]
+    for (before, old), (after, new) in pairwise((program, source(program)) for program in line):
+        texts.append(unified_diff(old, new, program_label(before, short), program_label(after, short)))
+    return texts
+
+
+def chain_title(line: Sequence[ProgramRecord]) -> str:
+    """The end of the chain and its length."""
+    first, last = line[0], line[-1]
+    if len(line) == 1:
+        return f"Generation {last.generation} is the initial program: {sentence(last)}"
+    steps = counted(len(line) - 1, "step")
+    return f"Generation {last.generation} in {steps}: {value_text(first.value)} -> {sentence(last)}"
+
+
+def step_fields(view: GenerationView, program: ProgramRecord) -> Fields:
+    """The head of a step's diff: score change, description, parents, inspirations, recommendation and author."""
+    parent, reader = view.parent, view.reader
+    before, gain = "" if parent is None else f"{value_text(parent.value)} -> ", gain_cell(program, parent)
+    parents, shown = reader.generations(program.parents), reader.generations(program.inspirations)
+    if program.origin.kind is PatchKind.CROSS:  # made of all of them
+        parents, shown = list(dict.fromkeys((*parents, *shown))), []
+    return known_fields(
+        ("score", Cell(f"{before}{sentence(program)}, {gain.text}", gain.tone)),
+        ("held-out", held_out_field(view)),
+        ("description", program.origin.description or "none was given"),
+        ("from", _listed(parents)),
+        ("inspired by", _listed(shown)),
+        ("followed", recommendation_followed(reader.archive, program.generation)),
+        ("by", author(program)),
+    )
+
+
+def _listed(generations: Sequence[int]) -> str:
+    *first, last = [f"generation {generation}" for generation in generations] or [""]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -18,7 +18,7 @@ from evolve.review.generation_view import COLUMNS, STAGES, GenerationReader, Gen
 from evolve.review.generations import all_generations
 from evolve.review.insights_reports import missing_reports, timeline
 from evolve.review.instances import judge_of, matrix
-from evolve.review.lineage import chain
+from evolve.review.overview import chain
 from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.run_facts import (
     adaptations,

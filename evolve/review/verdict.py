@@ -1,11 +1,17 @@
-"""Evaluations as rows and sentences: the plain values behind `evolve score`."""
+"""Evaluations as rows and sentences: the plain values behind `evolve score`, also with `--fresh`."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
 
 from evaluator.evaluation import Evaluation, Outcome, StrictReport
-from evolve.review.scores import score_json
-from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
+from evaluator.fresh import compared
+from evaluator.objective import Objective
+from evaluator.task import Suite, Task
+from evolve.review.scores import metric_text, score_json, value_text
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone, objective_title, outcome_cell
 
 
 def failures(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -82,3 +88,74 @@ def why_not(evaluation: Evaluation, *, shown: int = 3) -> list[str]:
     if not_run and failed:
         reasons.append(f"{not_run} instances were not run after that, and count as failed")
     return reasons
+
+
+NO_BOUND: Final = "Fresh instances have no known optimum: costs are compared exactly."
+_BASELINES: Final = "baselines"
+
+
+def peers_of(task: Task) -> dict[str, Path]:
+    """The programs to compare with, by name: the task's initial program first, then its baselines."""
+    baselines = sorted((task.initial.parent / _BASELINES).glob(f"*{task.initial.suffix}"))
+    return {"initial program": task.initial} | {f"baseline {path.stem}": path for path in baselines}
+
+
+def fresh_rows(evaluations: Mapping[str, Evaluation], initial: str, suite: Suite, seed: str) -> list[dict[str, Any]]:
+    """A row per program: the keys of `evolve score --fresh --json`."""
+    return [_fresh_row(name, evaluation, evaluations[initial], suite, seed) for name, evaluation in evaluations.items()]
+
+
+def _fresh_row(name: str, evaluation: Evaluation, initial: Evaluation, suite: Suite, seed: str) -> dict[str, Any]:
+    comparison = compared([result.cost for result in initial.results], evaluation, suite)
+    better, equal, worse = comparison.tally
+    pairs = zip(evaluation.results, comparison.initial, strict=True)
+    return {
+        "program": name,
+        "task": evaluation.task,
+        "suite": suite.name,
+        "seed": seed,
+        "instances": len(suite.instances),
+        "correct": evaluation.correct,
+        "outcome": evaluation.outcome.value,
+        "combined_score": evaluation.combined_score,
+        "metric": evaluation.objective.metric,
+        "value": evaluation.value,
+        "mean_cost": _mean([result.cost for result in evaluation.results]),
+        "against_initial": {"better": better, "equal": equal, "worse": worse},
+        "results": [
+            {
+                "instance": result.instance,
+                "outcome": result.outcome.value,
+                "cost": None if result.cost is None else str(result.cost),
+                "initial_cost": None if before is None else str(before),
+            }
+            for result, before in pairs
+        ],
+        "sandbox": evaluation.sandbox,
+    }
+
+
+def fresh_table(rows: Sequence[Mapping[str, Any]], objective: Objective) -> Table:
+    """The fresh_rows on a screen, each value as the task's own metric."""
+    table = TableOf(rows)
+    table.column("program", lambda row: str(row["program"]), fit=Fit.FOLD)
+    table.column(objective_title(objective), _value_cell, number=True)
+    table.column("mean", lambda row: metric_text(row["mean_cost"]), number=True)
+    for name in ("better", "equal", "worse"):
+        table.column(name, partial(_count, name), number=True)
+    table.column("outcome", lambda row: Cell(row["outcome"], Tone.PLAIN if row["correct"] else Tone.BAD))
+    return table.table()
+
+
+def _value_cell(row: Mapping[str, Any]) -> Cell:
+    return Cell(value_text(row["value"]), Tone.STRONG if row["correct"] else Tone.BAD)
+
+
+def _count(name: str, row: Mapping[str, Any]) -> str:
+    return str(row["against_initial"][name])
+
+
+def _mean(costs: Sequence[Fraction | None]) -> float | None:
+    """The mean of what the judge returned, in the task's own direction; None where an instance failed."""
+    present = [cost for cost in costs if cost is not None]
+    return float(sum(present) / len(present)) if present and len(present) == len(costs) else None

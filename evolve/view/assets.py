@@ -1,7 +1,7 @@
-"""The page: one HTML text with its style and its script inside, and the policy that lets nothing else run.
+"""The page: one HTML text with its style and script inside, and a policy that lets nothing else run.
 
-`static/page.html` says where they go. The modules of the script become one, in the order of `static/order.txt`: their
-`import` lines and the word `export` are left out, so that no two modules may give one name to something.
+`static/page.html` has their places. The script's modules are joined in the order of `static/order.txt`, without their
+`import` lines and the word `export`, so names must be unique across modules.
 """
 
 import base64
@@ -21,14 +21,13 @@ _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)
 
 @cache
 def live_page() -> tuple[str, str]:
-    """The page that asks the server that it came from, and its content security policy, which goes with it as a
-    header."""
+    """The page that asks its own server, and its content security policy for the header."""
     html, policy = _assembled("connect-src 'self'")
     return html.replace(_DATA, "").replace(_POLICY, ""), f"{policy}; frame-ancestors 'none'"
 
 
 def report_page(data: str) -> str:
-    """The page that has all it shows within itself (`data`: base64), and asks nobody. Its policy stands in it."""
+    """The self-contained page (`data`: base64), which sends no requests; its policy is inside."""
     html, policy = _assembled()
     html = html.replace(_POLICY, f'<meta http-equiv="Content-Security-Policy" content="{policy}">')
     block = f'<script type="application/octet-stream;base64" id="data">{data}</script>'
@@ -36,7 +35,7 @@ def report_page(data: str) -> str:
 
 
 def _assembled(*more: str) -> tuple[str, str]:
-    """The page without what differs between report and live page, and its policy, with `more` allowed."""
+    """The parts that report and live page share, and the policy, with `more` allowed."""
     style, html, modules = _asset("page.css"), _asset("page.html"), map(_asset, _asset("order.txt").split())
     script = "\n".join(_EXPORT.sub("", _IMPORT.sub("", module)) for module in modules)
     allowed = ["default-src 'none'", f"script-src {_digest(script)}", f"style-src {_digest(style)}", "img-src data:"]

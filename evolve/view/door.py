@@ -1,5 +1,5 @@
-"""Who waits at the door of the pages: connections that have not asked with the key yet. They are few, and none of them
-stays; so nobody without the key takes the connections that its owner needs.
+"""The limit on connections without the key: they are few, and each is closed soon, so that clients without the key
+cannot use up the connections of the owner.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ import time
 from typing import Final
 
 _FIRST_REQUEST_S: Final = 5.0
-"""So long a connection may take for its first request with the key."""
+"""The time limit of a connection for its first request with the key."""
 _MOST_WAITING: Final = 64
-_SAID_AGAIN_S: Final = 60.0
+_REPEAT_S: Final = 60.0
 _EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE)
 _LOGGERS: Final = ("asyncio", "uvicorn.error")
 
@@ -20,27 +20,27 @@ Client = tuple[str, int]
 
 
 def most_connections() -> int:
-    """How many connections are served at once: half of the descriptors that this process may open."""
+    """The limit of open connections: half of the descriptors that this process may open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 1024 if soft == resource.RLIM_INFINITY else max(soft // 2, 8)
 
 
 class Door:
-    """The connections without a request that had the key, the oldest first. Of one event loop."""
+    """The connections that have sent no request with the key yet, the oldest first. Used by one event loop."""
 
     def __init__(self, *, connections: int) -> None:
         self._most = min(_MOST_WAITING, connections // 4)
         self._waiting: dict[Client, tuple[asyncio.Transport, asyncio.TimerHandle]] = {}
 
     def came(self, client: Client, transport: asyncio.Transport) -> None:
-        """A connection was accepted. Where too many wait, the oldest is closed."""
+        """Note a new connection. If too many wait, the oldest is closed."""
         if len(self._waiting) >= self._most:
             self._close(next(iter(self._waiting)))
         timer = asyncio.get_running_loop().call_later(_FIRST_REQUEST_S, self._close, client)
         self._waiting[client] = transport, timer
 
     def left(self, client: Client) -> None:
-        """A connection waits no longer: it asked with the key, or is closed."""
+        """Remove a connection that has sent the key or is closed."""
         if client in self._waiting:
             _, timer = self._waiting.pop(client)
             timer.cancel()
@@ -51,19 +51,19 @@ class Door:
         transport.abort()
 
 
-def say_in_one_line() -> None:
-    """Have the server log that no descriptor is left in one line, and what anybody can cause once a minute."""
+def limit_logging() -> None:
+    """Limit the server's log: one line when descriptors run out, and once a minute what any client can cause."""
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_OneLine())
 
 
 class _OneLine(logging.Filter):
-    """Lets pass what was not logged within the last minute. An exception keeps its traceback, since it is a bug; but
-    not that no descriptor is left."""
+    """Drops messages that were logged within the last minute. An exception keeps its traceback, since it is a bug,
+    unless descriptors ran out."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         cause = record.exc_info[1] if record.exc_info else None
@@ -72,8 +72,8 @@ class _OneLine(logging.Filter):
             record.exc_info = record.exc_text = None
         elif record.exc_info:
             return True
-        said, now = record.getMessage(), time.monotonic()
-        again = now - self._said.get(said, -_SAID_AGAIN_S) >= _SAID_AGAIN_S
-        if again:
-            self._said[said] = now
-        return again
+        message, now = record.getMessage(), time.monotonic()
+        is_due = now - self._logged.get(message, -_REPEAT_S) >= _REPEAT_S
+        if is_due:
+            self._logged[message] = now
+        return is_due

@@ -1,7 +1,7 @@
-"""The runs of a folder, each read by one reader that is kept open and follows what others append.
+"""The runs of a folder, each with one open reader that follows its journal.
 
-What goes wrong with one run (a damaged journal, a folder that was moved) is an EvolveError for whoever asks about that
-run, each time until its journal is another one; nobody else notices.
+A failure of one run (a damaged journal, a moved folder) is an EvolveError for each question about that run until its
+journal changes; other runs are unaffected.
 """
 
 import os
@@ -24,7 +24,7 @@ from evolve.review.runs import known_runs
 
 
 class GatheredViews:
-    """Those of one archive. They are made a slice at a time, so that whoever else waits for the archive has a turn."""
+    """The generation views of one archive, made in slices so that other requests get a turn at the archive."""
 
     def __init__(self) -> None:
         self._views: dict[int, GenerationView] = {}
@@ -32,39 +32,39 @@ class GatheredViews:
         self._events = 0
 
     def gather(self, archive: RunReader, most: int) -> bool:
-        """Make up to `most` of those that are missing, or that an event was about since; whether all are there."""
+        """Make up to `most` views that are missing or changed by an event since; whether all are there."""
         self._missing.update(archive.chronicle.touched(self._events))
         self._events = archive.chronicle.events
         some = list(islice(self._missing, most))
         for view in GenerationReader(archive).views(some):
-            view.to_json(COLUMNS)  # the work is done now: what takes long stays with the view
+            view.to_json(COLUMNS)  # computes and caches the slow facts now
             self._views[view.generation] = view
         self._missing.difference_update(some)
         return not self._missing
 
     @property
     def all(self) -> Sequence[GenerationView]:
-        """Those that are there, lowest generation first."""
+        """The views made so far, lowest generation first."""
         return [self._views[number] for number in sorted(self._views)]
 
 
 MOST_OPEN: Final = 32
-"""So many runs are kept open: each takes a few descriptors, and memory by its length."""
+"""The most runs kept open: each takes a few descriptors, and memory in proportion to its length."""
 _SLICE: Final = 100
-"""Views of so many generations are made before others who ask about the run have their turn."""
+"""The number of views made before other requests get a turn."""
 _TURN_S: Final = 0.001
 _T = TypeVar("_T")
 _Mark = tuple[int, int, int]
-"""Which file a journal is, how long, and when it was last written."""
+"""A journal's inode, length and time of last change."""
 
 
 def mark_of(journal: Path) -> _Mark | None:
-    """What tells whether anything was written; None where there is no file."""
+    """The mark of a journal, which changes with every write; None if there is no file."""
     try:
-        found = os.lstat(journal)
+        stat = os.lstat(journal)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 class FollowedRun:
@@ -83,30 +83,30 @@ class FollowedRun:
         self._documents: dict[str, tuple[str, str]] = {}
 
     def ask(self, question: Callable[[RunReader], _T]) -> _T:
-        """The answer to a question about the run as it is on record now. Raises EvolveError where it cannot be read."""
+        """The answer to a question about the present record of the run. Raises EvolveError if it cannot be read."""
         with self._lock:
             return question(self._current())
 
     def news(self, since: str, answer: Callable[[RunReader, int | None], _T]) -> tuple[str, _T | None]:
-        """The version of the run now, and what `answer` makes of what came after so many events, those of the version
-        `since`; None where that cannot be told, as the reader was opened anew. None when nothing has changed. Raises
-        EvolveError where the run cannot be read."""
+        """The present version of the run, and the answer about its changes after the version `since`; None if nothing
+        has changed. `answer` gets the number of events of that version, or None if the reader was reopened meanwhile.
+        Raises EvolveError if the run cannot be read."""
         with self._lock:
             archive = self._current()
             if since == self._version:
                 return since, None
             opening, _, events = since.split("-", 2) if since.count("-") == 2 else ("", "", "")
-            known = opening == self._opening and events.isascii() and events.isdigit()
-            return self._version, answer(archive, int(events[:18]) if known else None)
+            is_known = opening == self._opening and events.isascii() and events.isdigit()
+            return self._version, answer(archive, int(events[:18]) if is_known else None)
 
     def version(self) -> str:
-        """The version of the run now, which `news` begins from. Raises EvolveError where it cannot be read."""
+        """The present version of the run, for `news`. Raises EvolveError if it cannot be read."""
         return self.ask(lambda _: self._version)
 
     def document(self, kind: str, make: Callable[[RunReader, Sequence[GenerationView], str], str]) -> tuple[str, str]:
-        """The version of the run now, and what `make` makes of the whole run, the views of all its generations, and
-        that version: made once for each version and `kind`. Others are answered while these are gathered. Raises
-        EvolveError where the run cannot be read."""
+        """The present version of the run, and the document that `make` makes of the run, the views of all its
+        generations and that version: once for each version and `kind`. Other requests get turns while the views are
+        made. Raises EvolveError if the run cannot be read."""
         while True:
             with self._lock:
                 archive = self._current()
@@ -119,14 +119,14 @@ class FollowedRun:
             time.sleep(_TURN_S)
 
     def close(self) -> None:
-        """Close its files; asked again, it opens them again."""
+        """Close its files; the next question opens them again."""
         with self._lock:
             self._drop()
 
     def _current(self) -> RunReader:
-        if self.folder.is_symlink():  # it was none when it was found: whatever it leads to is no run of this folder
+        if self.folder.is_symlink():  # it has replaced the folder since
             self._drop()
-            raise ArchiveError(f"{self.folder} is a link now, and nothing outside of the folder of runs is shown")
+            raise ArchiveError(f"{self.folder} is a link now, and nothing outside the folder of runs is shown")
         mark = mark_of(self._journal)
         if self._failure is not None:
             if mark == self._mark:
@@ -153,14 +153,14 @@ class FollowedRun:
         self._opening = secrets.token_hex(4)
 
     def _follow(self, archive: RunReader) -> None:
-        # Appended to, it is longer. Written since and as long as before, it was changed where it had been read. (Looked
-        # at once more: between a writer's change of the time and of the length there is a moment.)
+        # An append makes the journal longer. If its time changed but not its length, text that was read has changed.
+        # (Looked at once more, since a writer changes the time and the length at different moments.)
         if (now := mark_of(self._journal)) is not None and self._mark is not None and now[:2] == self._mark[:2]:
             self._drop()
             return
         try:
             archive.more()
-        except ArchiveError:  # another journal, a shorter one or a damaged one: opening it anew says which
+        except ArchiveError:  # replaced, shortened or damaged: opening it again says which
             self._drop()
 
     def _drop(self) -> None:
@@ -180,11 +180,11 @@ class FollowedRuns:
         self._answers: dict[str, tuple[tuple[_Mark | None, bool], Any]] = {}
 
     def names(self) -> list[str]:
-        """The names of the runs that are there now. A link is no run: nothing outside of the folder is shown."""
+        """The names of the present runs. Links are left out: nothing outside the folder is shown."""
         return [name for name in known_runs(self.folder) if not (self.folder / name).is_symlink()]
 
     def run(self, name: str) -> FollowedRun:
-        """The run of that name. Raises KeyError for what is none, and never was while this was watching."""
+        """The run of that name. Raises KeyError unless there is one now or was one since this began."""
         with self._lock:
             if name not in self._runs:
                 if name not in self.names():
@@ -193,22 +193,22 @@ class FollowedRuns:
             self._used[name] = None
             self._used.move_to_end(name)
             surplus = [self._runs[self._used.popitem(last=False)[0]] for _ in range(len(self._used) - MOST_OPEN)]
-            found = self._runs[name]
+            followed = self._runs[name]
         for run in surplus:
             run.close()
-        return found
+        return followed
 
     def of_each(self, question: Callable[[str, RunReader], _T]) -> tuple[list[_T], list[tuple[str, EvolveError]]]:
-        """The answer of each run that is there to a question, which must always be the same one; and what went wrong
-        with those that cannot be read. A run that nobody has written since is not asked again."""
+        """The answer of each run to a question, which must be the same in every call, and the failures of runs that
+        cannot be read. An unchanged run keeps its answer."""
         answers, failures, names = [], [], self.names()
         with self._lock:
-            known = self._answers = {name: self._answers[name] for name in names if name in self._answers}
+            cached = self._answers = {name: self._answers[name] for name in names if name in self._answers}
         for name in names:
             journal = self.folder / name / JOURNAL
             now = mark_of(journal), is_held(journal)
             try:
-                kept = known.get(name)
+                kept = cached.get(name)
                 if kept is None or kept[0] != now:
                     kept = now, self.run(name).ask(partial(question, name))
                     with self._lock:

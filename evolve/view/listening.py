@@ -1,5 +1,4 @@
-"""Where the pages are had: a port of this machine alone, a key to them, a browser that opens them, and a process of
-its own for the page of a run that goes on."""
+"""Access to the pages: a port on this machine only, a key, a browser, and a background server for a run in progress."""
 
 import os
 import secrets
@@ -18,12 +17,12 @@ from evolve.core.invocation import command
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8321
-"""Taken where none is asked for and this one is free."""
+"""The default port, if it is free."""
 
 
 def listen(port: int | None) -> socket.socket:
-    """A socket that listens at a port of this machine; None: at `PORT`, or at any other where that is taken. Raises
-    InputError where the port that was asked for cannot be had, MachineError."""
+    """A socket that listens on a port of this machine; None: on `PORT`, or on any free one if that is taken. Raises
+    InputError if the requested port is unavailable, MachineError if no port is."""
     for wanted in (PORT, 0) if port is None else (port,):
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -37,26 +36,26 @@ def listen(port: int | None) -> socket.socket:
             return listening
     why = (failure.strerror if isinstance(failure, OSError) else None) or str(failure)
     if port is None:
-        raise MachineError(f"this machine has no free port to listen at ({why})")
+        raise MachineError(f"this machine has no free port to listen on ({why})")
     raise InputError(
-        f"port {port} (--port) cannot be listened at ({why}); name another, or none, and a free one is taken: "
+        f"cannot listen on port {port} (--port): {why}; name another one, or leave it out to use any free port: "
         f"{command('view')}"
     )
 
 
 def new_key() -> str:
-    """What an address must begin with, so that no other user of this machine can guess it."""
+    """A random key for the addresses, so that other users of this machine cannot guess them."""
     return secrets.token_urlsafe(18)
 
 
 def address(listening: socket.socket, key: str, run: str | None = None) -> str:
-    """What to open in a browser: the runs, or one of them."""
+    """The address of all runs, or of one of them."""
     view = "" if run is None else f"#/run/{quote(run, safe='')}"
     return f"http://{HOST}:{listening.getsockname()[1]}/{key}/{view}"
 
 
 def open_in_browser(where: str) -> bool:
-    """Open an address where there is a screen to open it on; whether it was opened."""
+    """Open an address in a browser if there is a screen; whether it was opened."""
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False
     with suppress(webbrowser.Error):
@@ -65,11 +64,10 @@ def open_in_browser(where: str) -> bool:
 
 
 @contextmanager
-def page_beside(folder: Path) -> Iterator[str]:
-    """Serve the run in `folder`, and those beside it, and open its page; the address. What serves yields to whatever
-    else wants the processor, and ends when the block does, or with this process, however that ends; pages that are open
-    are told the last that was recorded first."""
-    folder = folder.resolve()  # by which name the server knows the run, if the folder is a link
+def background_page(folder: Path) -> Iterator[str]:
+    """Serve the run in `folder` and its neighbours from a background process of low priority; the address of the run's
+    page. The server ends with the block or with this process, and first sends open pages the last events."""
+    folder = folder.resolve()  # the server knows the run by this name, also if the folder is a link
     key = new_key()
     with listen(None) as listening:
         where = address(listening, key, folder.name)
@@ -82,8 +80,8 @@ def page_beside(folder: Path) -> Iterator[str]:
         )
     assert child.stdin is not None
     try:
-        with suppress(BrokenPipeError):  # the page has failed, which is no reason for the run to
-            os.write(child.stdin.fileno(), f"{key}\n".encode())  # no argument: other users can read those
+        with suppress(BrokenPipeError):  # a failed page must not stop the run
+            os.write(child.stdin.fileno(), f"{key}\n".encode())  # not an argument: other users can read those
         yield where
     finally:
         child.stdin.close()

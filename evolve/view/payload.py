@@ -1,8 +1,8 @@
-"""What a page is drawn from: a run, and one generation of it, as JSON.
+"""The JSON of the pages: a run, and one generation of it.
 
-`run_document` is the whole run without texts, `changes` what is new of it since some event, `rest` what that leaves
-out, `run_summary` its row in the table of runs, `generation_document` one generation with its code, prompts and
-answers. Times are wall seconds, every number is finite or None, values are the task's own metric. docs/pages.md
+`run_document` is the whole run without texts, `changes` its changes since an event, `rest` the keys that `changes`
+leaves out, `run_summary` its row in the table of runs, `generation_document` one generation with its code, prompts and
+answers. Times are wall seconds, every number is finite or None, values are in the task's own metric. docs/pages.md
 describes the keys.
 """
 
@@ -24,27 +24,27 @@ from evolve.review.scores import finite
 def run_document(
     name: str, archive: RunReader, views: Sequence[GenerationView] | None = None, *, fingerprint: bool = False
 ) -> dict[str, Any]:
-    """A whole run. `views`: those of all its generations in order, where they are at hand. `fingerprint`: with that of
-    the archive, for which all of it is read again."""
+    """A whole run. `views`: those of all its generations in order, if the caller has them. `fingerprint`: with the
+    archive's fingerprint, which reads the whole archive again."""
     run = RunView(name=name, archive=archive, views=views)
-    found = run.to_json(PAGE)
-    found["fingerprint"] = archive.fingerprint() if fingerprint else None
-    found["gens"] = columns(run.generations)
-    found["replay"] = anywhere("replay", name, "best")
-    return found
+    document = run.to_json(PAGE)
+    document["fingerprint"] = archive.fingerprint() if fingerprint else None
+    document["gens"] = columns(run.generations)
+    document["replay"] = anywhere("replay", name, "best")
+    return document
 
 
 def rest(archive: RunReader, views: Sequence[GenerationView]) -> dict[str, Any]:
-    """What `changes` leaves out of a run document: what is made of the whole run, `views` being those of all its
-    generations in order. Without those it takes little, however long the run is."""
+    """The keys of a run document that `changes` leaves out: those that need the whole run. `views`: those of all its
+    generations in order."""
     return RunView(name="", archive=archive, views=views).to_json(REST)
 
 
 def changes(archive: RunReader, since: int) -> dict[str, Any]:
-    """What has changed of a run document after its first `since` events (its `events` says how many it was made of):
-    the columns of the generations that an event was about, and every small key. All else is `rest`.
+    """The changes of a run document after its first `since` events (`events` in the document): the columns of the
+    generations with events, and every small key. All else is `rest`.
 
-    It takes as long as there are such generations, however many others the run has.
+    Its time depends on the number of these generations, not on the length of the run.
     """
     touched = GenerationReader(archive).views(archive.chronicle.touched(since))
     head = RunView(name="", archive=archive).to_json(HEAD)
@@ -52,17 +52,17 @@ def changes(archive: RunReader, since: int) -> dict[str, Any]:
 
 
 def run_summary(name: str, archive: RunReader) -> dict[str, Any]:
-    """The row, of live pages and of reports alike. `best`, `gap` (to `target`) and `held_out` are values of the task's
-    own metric; `programs` counts programs as `evolve list` does, `generations` what has ended; `curve` holds the best
-    value after up to 100 of those, in order."""
+    """The row of a run in the table of runs. `best`, `gap` (to `target`) and `held_out` are in the task's own metric;
+    `programs` counts programs as `evolve list` does, `generations` those that have ended; `curve` has the best value
+    after up to 100 of these, in order."""
     return RunView(name=name, archive=archive).to_json(SUMMARY)
 
 
 def generation_document(
     archive: RunReader, generation: int, text: Callable[[str], str] | None = None
 ) -> dict[str, Any]:
-    """One generation with its texts. `parent` is the generation whose code it was made from. `text` reads a prompt
-    or an answer by its object id, where that is not the archive itself. Raises KeyError for one that was not begun."""
+    """One generation with its texts. `parent` is the generation of its parent program. `text` reads a prompt or an
+    answer by its object id, by default from the archive. Raises KeyError if the generation was not begun."""
     view = GenerationReader(archive).view(generation)
     program, read = view.program, text or archive.text
     document: dict[str, Any] = {

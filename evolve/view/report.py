@@ -1,10 +1,9 @@
-"""Runs as one HTML file, which asks nobody for anything.
+"""Runs as one self-contained HTML file.
 
-What it shows stands in it as base64 of deflated JSON: `{"format": 1, "runs": [...], "rows": what the
-table of runs says of each, "compare": what `evolve compare` says of them, or null, "texts": [[4, 5, 6], ...], "lines":
-[...]}`. Prompts, answers and programs of a run repeat each other line by line, so that each line stands there once, and
-a text once as the numbers of its lines: `{"$lines": 0}` is the first of `texts`. Paths of this machine in a
-configuration are left out.
+Its data is base64 of deflated JSON: `{"format": 1, "runs": [...], "rows": their rows in the table of runs, "compare":
+the output of `evolve compare`, or null, "texts": [[4, 5, 6], ...], "lines": [...]}`. Prompts, answers and programs of a
+run repeat many lines, so each line is stored once, and a text as the numbers of its lines: `{"$lines": 0}` is the first
+of `texts`. Paths of this machine in a configuration are left out.
 """
 
 import base64
@@ -16,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from evolve.archive.reader import RunReader
-from evolve.review import comparison, grouping
+from evolve.review import comparison
 from evolve.view import payload
 from evolve.view.assets import report_page
 from evolve.view.payload import run_summary
@@ -24,13 +23,13 @@ from evolve.view.payload import run_summary
 _FORMAT: Final = 1
 _LINES: Final = "$lines"
 _SHORT: Final = 120
-"""A text of one line that is no longer stands where it is."""
+"""The most characters of a line that is stored in place."""
 _KEPT: Final = 128
-"""So many prompts and answers are kept at hand while generations are read."""
+"""The number of prompts and answers cached while generations are read."""
 
 
 def report(runs: Mapping[str, RunReader]) -> str:
-    """The file, of runs by name. Raises InputError where one cannot be read, or they cannot be compared."""
+    """The HTML file about runs, by name. Raises InputError if one cannot be read, or they cannot be compared."""
     lines = _TextLines()
     packed = [_run(name, archive, lines) for name, archive in runs.items()]
     rows = [lines.packed(run_summary(name, archive)) for name, archive in runs.items()]
@@ -52,15 +51,15 @@ def _run(name: str, archive: RunReader, lines: "_TextLines") -> dict[str, Any]:
     generations, text = {}, _reader_of_texts(archive)
     for number in archive.statuses:
         generation = without_model_paths(payload.generation_document(archive, number, text))
-        if "pictures" in generation and number not in drawn:  # they are long; these two are what others stand beside
+        if "pictures" in generation and number not in drawn:  # they are long; pages compare with these two
             generation |= {"pictures": {}, "pictures_problem": None}
         generations[str(number)] = lines.packed(generation)
     return packed | {"gens": gens, "gendocs": generations}
 
 
 def _reader_of_texts(archive: RunReader) -> Callable[[str], str]:
-    """Reads a text by its id, as it is shown. A small archive can name texts of 16 MB in thousands of questions: one
-    that is too long is read once."""
+    """A reader of texts by id, as they are shown. A text that is too long is read once, since a small archive can name
+    texts of 16 MB in thousands of questions."""
     too_long: dict[str, str] = {}
 
     @lru_cache(maxsize=_KEPT)
@@ -77,23 +76,22 @@ def _reader_of_texts(archive: RunReader) -> Callable[[str], str]:
 def _compared(runs: Mapping[str, RunReader]) -> dict[str, Any] | None:
     if len(runs) < 2:
         return None
-    read = [grouping.read_run(*run) for run in runs.items()]
-    if (twice := grouping.counted_twice(read)) is not None:
-        return {"apart": f"{grouping.are_one(*twice)}, so that these runs are not compared.", "judges": []}
-    found = comparison.comparison_json(grouping.grouped(read))
-    judges = [judged | {"differences": without_paths(judged["differences"])} for judged in found["judges"]]
-    return found | {"judges": judges}
+    read = [comparison.read_run(*run) for run in runs.items()]
+    if (twice := comparison.counted_twice(read)) is not None:
+        return {"apart": f"{comparison.are_one(*twice)}, so these runs are not compared.", "judges": []}
+    compared = comparison.comparison_json(comparison.grouped(read))
+    judges = [judged | {"differences": without_paths(judged["differences"])} for judged in compared["judges"]]
+    return compared | {"judges": judges}
 
 
 class _TextLines:
-    """Each line of all texts, once, and each text."""
+    """Stores each line of all texts once, and each text as the numbers of its lines."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._places: dict[str, int] = {}
         self._characters, self._left = MOST_OF_ALL, MOST_LINES_OF_ALL
         self.texts: list[list[int]] = []
-        """Each text as the numbers of its lines."""
 
     @property
     def all(self) -> Sequence[str]:
@@ -101,11 +99,11 @@ class _TextLines:
         return list(self._numbers)
 
     def packed(self, value: Any) -> Any:
-        """A value with the long texts in it as numbers of lines."""
+        """A value with its long texts replaced by references to their lines."""
         if isinstance(value, str) and (len(value) > _SHORT or "\n" in value):
             return self._packed_text(shown(value))
         if isinstance(value, Mapping):
-            # What somebody else named like that is none of ours: its name gets a letter more.
+            # A foreign key of that name gets one letter more.
             return {f"{key} " if key == _LINES else str(key): self.packed(each) for key, each in value.items()}
         if isinstance(value, list | tuple):
             return [self.packed(each) for each in value]
@@ -125,20 +123,20 @@ class _TextLines:
 
 
 _VALUE: Final = re.compile(r"((?:[A-Za-z_.]+:)?)/(?!/)(?:[^\n]*/)?([^/\n]+)/?")
-"""A text that is a path, maybe with a word before it that says what lies there (`scripted:/home/me/answers.yaml`)."""
+"""A text that is a path, maybe with a prefix (`scripted:/home/me/answers.yaml`)."""
 _MODEL: Final = re.compile(r"(scripted:)/(?:[^\n]*/)?([^/\n]+)")
 _QUOTED: Final = re.compile(rf'"{_VALUE.pattern}"'.replace(r"\n", r'"\n'))
 _WITHIN: Final = re.compile(r"""(?<![\w.~/…-])/(?!/)(?:[^\s/'"`,;:()\[\]{}<>|]+/)+([^\s/'"`,;:()\[\]{}<>|]*)""")
 
 
 def without_paths(value: Any) -> Any:
-    """The value with each absolute path in its texts as its last part, `…/answers.yaml`. An address (`https://...`) and
-    a relative path stay as they are."""
+    """The value with each absolute path in its texts cut to its last part, `…/answers.yaml`. Addresses (`https://...`)
+    and relative paths stay as they are."""
     return _with_texts(value, _without_paths)
 
 
 def without_model_paths(value: Any) -> Any:
-    """The value with each text that is the name of a scripted model, and nothing else, without the path in it."""
+    """The value with the path cut from each text that is the name of a scripted model."""
     return _with_texts(value, lambda text: text if (whole := _MODEL.fullmatch(text)) is None else _last(whole))
 
 
@@ -157,20 +155,20 @@ def _without_paths(text: str) -> str:
     return _WITHIN.sub(r"…/\1", _QUOTED.sub(lambda found: f'"{_last(found)}"', text))
 
 
-def _last(found: re.Match[str]) -> str:
-    return f"{found[1]}…/{found[2]}"
+def _last(match: re.Match[str]) -> str:
+    return f"{match[1]}…/{match[2]}"
 
 
 MOST_CHARACTERS: Final = 1_000_000
 MOST_LINES: Final = 20_000
-"""A longer text is left out."""
+"""The limits of a text; a longer one is left out."""
 MOST_OF_ALL: Final = 256_000_000
 MOST_LINES_OF_ALL: Final = 5_000_000
-"""So many characters and lines all texts of a report have that are not the same."""
+"""The limits of all different texts of a report together."""
 
 
 def shown(text: str) -> str:
-    """A text, or that it is left out."""
+    """A text, or a note that it is left out."""
     lines = text.count("\n") + 1
     if len(text) <= MOST_CHARACTERS and lines <= MOST_LINES:
         return text

@@ -1,19 +1,19 @@
-"""The pages, live: a server for this machine alone that only ever reads.
+"""The live pages: a read-only server for this machine only.
 
-Every address begins with the key of the server, which whoever started it is told: /KEY/, /KEY/api/runs, ...
+Every address begins with the server's key, which is printed at its start: /KEY/, /KEY/api/runs, ...
 
     GET /                      the page
     GET /api/runs              {"runs": [a row of each], "unreadable": [{"run", "reason"}]}
-    GET /api/run/NAME          a run; `version` says how far its record was read
-    GET /api/run/NAME/rest     of that, what events leave out
+    GET /api/run/NAME          a run; `version` names the state of its record
+    GET /api/run/NAME/rest     the keys of a run that events leave out
     GET /api/run/NAME/gen/N    a generation
     GET /api/run/NAME/code/N   {"code": the source of its program}
-    GET /api/compare?run=A&run=B   what `evolve compare` says of these runs
-    GET /api/events?run=NAME&since=VERSION   what has changed since, as Server-Sent Events, as it is written;
-                               an event `whole` is a run anew, where what has changed cannot be told; `ended` is the
-                               last one, where the server ends with a run: {"again": what opens the pages again}
+    GET /api/compare?run=A&run=B   the comparison of these runs, as of `evolve compare`
+    GET /api/events?run=NAME&since=VERSION   the changes since, as Server-Sent Events, while they are written;
+                               an event `whole` is the complete run, if its changes are unknown; `ended` is the last
+                               event of a server that ends with a run: {"again": the command that opens the pages}
 
-Whatever is wrong with a run is said as {"error": a sentence}, and as an event `trouble`; the server lives on.
+A failure of a run is answered as {"error": a sentence}, or sent as an event `trouble`; the server goes on.
 """
 
 import asyncio
@@ -46,26 +46,26 @@ from evaluator.signals import handle_once
 from evolve.archive.reader import RunReader
 from evolve.core.errors import EvolveError
 from evolve.core.invocation import anywhere
-from evolve.review import comparison, grouping
+from evolve.review import comparison
 from evolve.review.generation_view import GenerationView
 from evolve.view import payload
 from evolve.view.assets import live_page
-from evolve.view.door import Client, Door, most_connections, say_in_one_line
+from evolve.view.door import Client, Door, limit_logging, most_connections
 from evolve.view.following import FollowedRun, FollowedRuns
 from evolve.view.payload import run_summary
 
 _POLL_S: Final = 0.3
-"""How often the size of a journal is looked at while somebody listens."""
+"""The interval between two looks at a journal while a page listens."""
 _BEAT_S: Final = 15.0
-"""How often a silent stream says that it is alive."""
-_LAST_WORDS_S: Final = 5.0
-"""So long a server that ends with a run waits, at the most, until its listeners were told all of it."""
-_LAST_QUESTIONS_S: Final = 0.5
-"""So long it then answers whoever listened: what it told may lead to a question."""
+"""The interval of keep-alive messages on a silent stream."""
+_DRAIN_TIMEOUT_S: Final = 5.0
+"""The most time that an ending server waits until its streams have sent the last events."""
+_LINGER_S: Final = 0.5
+"""The time that it then still answers requests, since the last events may lead to some."""
 _ACCEPTED_AT_ONCE: Final = 32
-"""So many connections are accepted before the door looks at them; each has a descriptor."""
+"""The connections accepted before the door checks them; each has a descriptor."""
 _QUEUE: Final = 128
-"""So many more the system keeps meanwhile; beyond them, whoever connects waits a second for the next try."""
+"""The connections that the system queues meanwhile; further clients try again after a second."""
 _HTTP: Final = 80
 """The port that browsers leave out of Host."""
 _KNOWN: Final = (EvolveError, EvaluatorError)
@@ -81,15 +81,15 @@ _HEADERS: Final = {
 
 
 def serve(folder: Path, listening: socket.socket, key: str, *, until_closed: int | None = None) -> None:
-    """Serve the runs in `folder` on a socket that listens to whoever knows the key, until a signal comes (Ctrl-C:
-    KeyboardInterrupt), or until whoever holds the other end of the pipe `until_closed` closes it."""
+    """Serve the runs in `folder` to clients with the key, until a signal comes (Ctrl-C: KeyboardInterrupt), or until
+    the other end of the pipe `until_closed` is closed."""
     runs = FollowedRuns(folder)
-    farewell, connections = Farewell(), most_connections()
+    drain, connections = DrainState(), most_connections()
     door = Door(connections=connections)
     app = application(
-        runs, port=listening.getsockname()[1], key=key, ending=lambda: server.should_exit, farewell=farewell, door=door
+        runs, port=listening.getsockname()[1], key=key, ending=lambda: server.should_exit, drain=drain, door=door
     )
-    say_in_one_line()
+    limit_logging()
     server = _Server(
         uvicorn.Config(
             app,
@@ -106,7 +106,7 @@ def serve(folder: Path, listening: socket.socket, key: str, *, until_closed: int
         )
     )
     if until_closed is not None:
-        threading.Thread(target=_end_with, args=(until_closed, server, farewell), daemon=True).start()
+        threading.Thread(target=_drain_and_exit, args=(until_closed, server, drain), daemon=True).start()
     try:
         server.run(sockets=[listening])
     finally:
@@ -114,16 +114,16 @@ def serve(folder: Path, listening: socket.socket, key: str, *, until_closed: int
 
 
 class _Server(uvicorn.Server):
-    """A server that a second Ctrl-C ends even where it cannot hear the first one."""
+    """A server that a second Ctrl-C ends even if it cannot handle the first one."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
-            listening.listen(_QUEUE)  # asyncio takes one number for the queue and for what it accepts at once
+            listening.listen(_QUEUE)  # asyncio has one number for the queue and the connections accepted at once
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As ever, but once for each signal."""
+        """Capture each signal once."""
         with super().capture_signals():
             if threading.current_thread() is threading.main_thread():
                 for number in (signal.SIGINT, signal.SIGTERM):
@@ -131,13 +131,13 @@ class _Server(uvicorn.Server):
             yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """As ever."""
+        """Handle the first signal of a kind."""
         handle_once(sig, self.handle_exit)
         super().handle_exit(sig, frame)
 
 
 def _protocol(door: Door) -> type[asyncio.Protocol]:
-    """HTTP whose connections come through a door."""
+    """The HTTP protocol, with its connections noted at a door."""
 
     class Watched(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -153,34 +153,34 @@ def _protocol(door: Door) -> type[asyncio.Protocol]:
     return Watched
 
 
-class Farewell:
-    """Whether streams are to tell all that is on record and then end, and how many have not done so."""
+class DrainState:
+    """Whether streams must send the last events and end (`due`), and how many have not ended yet (`listening`)."""
 
     def __init__(self) -> None:
         self.due = False
         self.listening = 0
 
 
-def _end_with(descriptor: int, server: uvicorn.Server, farewell: Farewell) -> None:
-    """End the server when the other end of a pipe is closed, be it by the death of its holder. Whoever listens is told
-    the last that was recorded first."""
+def _drain_and_exit(descriptor: int, server: uvicorn.Server, drain: DrainState) -> None:
+    """End the server when the other end of a pipe is closed, also by the death of its owner. Open streams send the last
+    events first."""
     while os.read(descriptor, 1024):
         pass
-    farewell.due, listened = True, farewell.listening > 0
-    latest = time.monotonic() + _LAST_WORDS_S
-    while farewell.listening and time.monotonic() < latest:
+    drain.due, listened = True, drain.listening > 0
+    latest = time.monotonic() + _DRAIN_TIMEOUT_S
+    while drain.listening and time.monotonic() < latest:
         time.sleep(0.02)
     if listened:
-        time.sleep(_LAST_QUESTIONS_S)
+        time.sleep(_LINGER_S)
     server.should_exit = True
 
 
 def application(
-    runs: FollowedRuns, *, port: int, key: str, ending: Callable[[], bool], farewell: Farewell, door: Door
+    runs: FollowedRuns, *, port: int, key: str, ending: Callable[[], bool], drain: DrainState, door: Door
 ) -> ASGIApp:
-    """What answers at that port below `/KEY/`; streams end soon after `ending` says so, or with a last event when
-    `farewell` is due. Who asks with the key waits at the `door` no longer."""
-    answers = _Answers(runs, ending, farewell)
+    """The application at that port below `/KEY/`. Streams end soon after `ending()` is true, or with a last event when
+    `drain` is due. A request with the key releases its connection from the `door`."""
+    answers = _Answers(runs, ending, drain)
     routes = [
         Route("/", answers.page),
         Route("/api/runs", answers.all_runs),
@@ -197,11 +197,11 @@ def application(
 
 
 class _Guard:
-    """Lets through what the page asks: by a name of this machine, at this port, with the key, to read. Puts the headers
-    on answers.
+    """Admits requests of the page only: to a name of this machine, at this port, with the key, to read. Adds the
+    headers to answers.
 
-    The check of Host keeps out other sites whose name was made to point at this machine (DNS rebinding); the key, which
-    stands in the address, other users of this machine.
+    The check of Host keeps out other sites whose names point at this machine (DNS rebinding); the key in the address
+    keeps out other users of this machine.
     """
 
     def __init__(self, app: ASGIApp, port: int, key: str, *, admitted: Callable[[Client], None]) -> None:
@@ -225,34 +225,32 @@ class _Guard:
             return
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            refused = _json({"error": "this server answers to localhost and its port alone"}, 421)
+            refused = _json({"error": "this server only answers for localhost and its own port"}, 421)
             await refused(scope, receive, put)
         elif scope["method"] not in ("GET", "HEAD"):
-            refused = _json({"error": "this server is only read from"}, 405)
+            refused = _json({"error": "this server is read-only"}, 405)
             refused.headers["allow"] = "GET, HEAD"
             await refused(scope, receive, put)
         elif (path := self._below_key(scope["path"])) is None:
-            refused = _json(
-                {"error": "this address lacks the server's key: open the one that was printed when it began"}, 403
-            )
+            refused = _json({"error": "this address lacks the server's key: open the address that it printed"}, 403)
             await refused(scope, receive, put)
         else:
             self._admitted(scope["client"])
             await self._app({**scope, "path": path}, receive, put)
 
     def _below_key(self, path: str) -> str | None:
-        """The path without the key that it begins with; None where that is none. How long it takes tells nothing."""
+        """The path below the key; None if it does not begin with the key. Its time does not depend on the key."""
         _, given, below = path.split("/", 2) if path.count("/") > 1 else ("", "", "")
         return f"/{below}" if hmac.compare_digest(given.encode(errors="replace"), self._key) else None
 
 
 class _Answers:
-    """One method for each address. What reads a record does so in a thread, so that none waits for another run's."""
+    """One method for each address. Records are read in threads, so that no request waits for another run's."""
 
-    def __init__(self, runs: FollowedRuns, ending: Callable[[], bool], farewell: Farewell) -> None:
+    def __init__(self, runs: FollowedRuns, ending: Callable[[], bool], drain: DrainState) -> None:
         self._runs = runs
         self._ending = ending
-        self._farewell = farewell
+        self._drain = drain
 
     async def page(self, request: Request) -> Response:
         html, policy = live_page()
@@ -283,8 +281,8 @@ class _Answers:
         runs = [self._known(name) for name in request.query_params.getlist("run")]
 
         def compared() -> dict[str, Any]:
-            read = (run.ask(partial(grouping.read_run, run.folder.name)) for run in runs)
-            return comparison.comparison_json(grouping.grouped(read))
+            read = (run.ask(partial(comparison.read_run, run.folder.name)) for run in runs)
+            return comparison.comparison_json(comparison.grouped(read))
 
         return _json(await run_in_threadpool(compared))
 
@@ -311,20 +309,20 @@ class _Answers:
         return _json(document) if document is not None else _json({"error": "the run has no such generation"}, 404)
 
     async def _counted(self, stream: AsyncIterator[str]) -> AsyncIterator[str]:
-        """A stream that the server does not end before."""
-        self._farewell.listening += 1
+        """A stream that an ending server waits for."""
+        self._drain.listening += 1
         try:
-            async for told in stream:
-                yield told
+            async for event in stream:
+                yield event
         finally:
-            self._farewell.listening -= 1
+            self._drain.listening -= 1
 
     async def _stream(self, run: FollowedRun, since: str) -> AsyncIterator[str]:
-        """What changes in a run after the version `since` (empty: from now on), until the server ends."""
+        """The changes of a run after the version `since` (empty: from now on), until the server ends."""
         trouble, silent = "", 0.0
         yield "retry: 1000\n\n"
         while not self._ending():
-            last = self._farewell.due  # asked first: all that was recorded before is read then
+            last = self._drain.due  # read first, so that all events recorded before are read below
             try:
                 since, event = await run_in_threadpool(_last_news if last else _news, run, since)
                 now = ""
@@ -352,7 +350,7 @@ class _Answers:
 
 
 def _whole(run: FollowedRun) -> tuple[str, str]:
-    """The version of a run now, and its document."""
+    """The present version of a run, and its document."""
 
     def made(archive: RunReader, views: Sequence[GenerationView], version: str) -> str:
         return _text(payload.run_document(run.folder.name, archive, views) | {"version": version})
@@ -361,7 +359,8 @@ def _whole(run: FollowedRun) -> tuple[str, str]:
 
 
 def _rest(run: FollowedRun) -> tuple[str, str]:
-    """The version of a run now, and what events leave out of its document; it is no version to follow from."""
+    """The present version of a run, and the keys that events leave out of its document. Streams do not start from this
+    version."""
 
     def made(archive: RunReader, views: Sequence[GenerationView], version: str) -> str:
         return _text(payload.rest(archive, views) | {"rest_version": version})
@@ -370,29 +369,29 @@ def _rest(run: FollowedRun) -> tuple[str, str]:
 
 
 def _news(run: FollowedRun, since: str) -> tuple[str, str]:
-    """The version of a run now, and the event that tells what has changed since another; empty when nothing has."""
+    """The present version of a run, and the event with its changes since another version; empty without changes."""
     if not since:
         return run.version(), ""
 
-    def told(archive: RunReader, events: int | None) -> dict[str, Any] | None:
+    def changes(archive: RunReader, events: int | None) -> dict[str, Any] | None:
         return None if events is None else payload.changes(archive, events)
 
-    version, changed = run.news(since, told)
+    version, changed = run.news(since, changes)
     if changed is not None:
         return version, _event(_text(changed | {"version": version}), f"id: {version}")
     if version == since:
         return since, ""
-    return _last_news(run, since)  # the run was read anew, so that all of it may be another
+    return _last_news(run, since)  # the run was read again from the start, so any part may have changed
 
 
 def _last_news(run: FollowedRun, _since: str) -> tuple[str, str]:
-    """The version of a run now, and the event that tells all of it: nobody can ask for the rest."""
+    """The present version of a run, and the event with its whole document, since `rest` can no longer be requested."""
     version, text = _whole(run)
     return version, _event(text, "event: whole", f"id: {version}")
 
 
 def _shown_again(folder: Path) -> str:
-    """The command that shows a run when this server has ended."""
+    """The command that shows a run after the end of this server."""
     here = Path.cwd()
     return anywhere("view", str(folder.relative_to(here) if folder.is_relative_to(here) else folder))
 

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from evolve.apps.experiment.conducting import side_by_side
 from evolve.apps.experiment.plan import Plan, read_plan
-from evolve.apps.experiment.standing import side_by_side
 from evolve.review.comparison import finals
 from evolve.review.scores import value_text
 from tests.benchmarks.landscapes import write

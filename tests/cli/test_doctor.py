@@ -71,7 +71,7 @@ def test_what_fails_and_is_not_needed_is_a_warning_and_the_last_sentence_counts_
 def test_what_is_tried_is_said_on_a_terminal_meanwhile(on_terminal):
     screen = on_terminal("doctor", "--task", CURVE, code=1)
     assert screen.startswith("scoring the initial program and small changes of it ...\r")
-    assert "it moves: 11 different ones" in screen
+    assert "sensitive: 12 small variations of" in screen
 
 
 def test_a_script_of_another_name_is_asked_to_be_named(tmp_path, evolve):

@@ -109,7 +109,7 @@ FAULTS = {
     "believes": (
         "    if not isinstance(answer, list)",
         "    if answer is None: return 5\n    if not isinstance(answer, list)",
-        "judge() takes None for an answer",
+        "judge() accepts None",
     ),
     "keeps": (
         "    return len(answer)\n",
@@ -152,7 +152,7 @@ def test_a_score_that_never_moves_is_reported(tmp_path, monkeypatch, evolve, evo
     judge = Path("no_three/judge.py")
     judge.write_text(judge.read_text().replace("return len(answer)", "return 7"))
     checks = {check["name"]: check for check in evolve_json("doctor", "--task", "no_three")["checks"]}
-    assert "it does not move" in checks["score"]["detail"]
+    assert "not sensitive" in checks["score"]["detail"]
     assert "no task 'nowhere'" in json.dumps(evolve_json("doctor", "--task", "nowhere", code=1))
 
 
@@ -180,7 +180,7 @@ def test_a_program_for_another_task_is_pointed_to_the_option(tmp_path, monkeypat
 def test_a_score_that_moves_only_after_several_changes_is_seen_to_move(evolve_json):
     checks = {check["name"]: check for check in evolve_json("doctor", "--task", str(ONLINE))["checks"]}
     assert checks["score"]["state"] == "ok"
-    assert "it moves" in checks["score"]["detail"]
+    assert "sensitive: " in checks["score"]["detail"]
 
 
 def test_ingredients_that_are_none_are_reported(tmp_path, monkeypatch, evolve_json):

@@ -82,7 +82,7 @@ database: {num_islands: 3}
     assert "not taken over: diff_based_evolution (set search.kinds by hand)" in printed
     assert "not taken over: prompt.num_top_programs (set search.inspirations by hand)" in printed
     assert "not taken over: prompt.template_dir (set prompts_dir by hand)" in printed
-    assert "prompt.num_of_ours (what a prompt holds" in printed
+    assert "prompt.num_of_ours (the rest of a prompt comes from templates" in printed
     shutil.rmtree("theirs")
     theirs.mkdir()
     small(
@@ -242,7 +242,7 @@ def test_imports_that_an_evaluator_lacks_are_listed(theirs, evolve):
     (theirs / "helper.py").write_text("import another_missing\n")
     (theirs / "unused.py").write_text("import nobody_asks\n")
     printed = evolve("new", "mine", OPENEVOLVE, theirs)
-    assert "not installed here: another_missing, no_such_package, openevolve.llm: install that first" in printed
+    assert "not installed here: another_missing, no_such_package, openevolve.llm: install it first" in printed
     assert "not installed here: drawing_package; only functions import it" in printed
 
 
@@ -265,7 +265,7 @@ def test_several_configurations_are_not_guessed_at_and_each_command_is_printed(t
     )
     (theirs / "config_phase_1.yaml").rename(theirs / "config.yaml")
     printed = evolve("new", "other", OPENEVOLVE, theirs)
-    assert "not read: config_phase_2.yaml (config.yaml is; choose another with --config FILE)" in printed
+    assert "not read: config_phase_2.yaml (config.yaml was read; choose another with --config FILE)" in printed
     assert configured("other/run.yaml").generations == 1
     Path("elsewhere.yaml").write_text("max_iterations: 7")
     evolve("new", "third", OPENEVOLVE, theirs, "--config", "elsewhere.yaml")
@@ -331,7 +331,7 @@ def test_where_no_system_message_was_found_the_place_of_one_is_named(theirs, evo
     (theirs / file).parent.mkdir(exist_ok=True)
     (theirs / file).write_text(text)
     printed = evolve("new", "mine", SHINKA, theirs)
-    assert f"no system message was found ({file}, line {line}, may hold one): write the task into prompt.md" in printed
+    assert f"no system message found ({file}, line {line}, may hold one): write the task into prompt.md" in printed
 
 
 def test_a_target_score_of_theirs_is_no_patience(theirs, evolve):
@@ -379,15 +379,15 @@ def test_a_wrong_configuration_is_one_sentence(theirs, evolve, config, why):
     ("option", "files", "why"),
     [
         (OPENEVOLVE, {}, "holds no evaluator (evaluator.py nor evaluate.py)"),
-        (OPENEVOLVE, {"evaluator.py": "def evaluate(p): ..."}, "holds no program to begin with (initial_program.<"),
+        (OPENEVOLVE, {"evaluator.py": "def evaluate(p): ..."}, "holds no initial program (initial_program.<"),
         (OPENEVOLVE, {"evaluator.py": "def score(p): ..."}, "evaluator.py: defines no function evaluate(program_path)"),
-        (OPENEVOLVE, {"evaluator.py": "def evaluate(p:"}, "evaluator.py: is no Python program"),
+        (OPENEVOLVE, {"evaluator.py": "def evaluate(p:"}, "evaluator.py: is not a Python program"),
         (SHINKA, {"initial.py": ""}, "holds no evaluator (evaluate.py)"),
-        (SHINKA, {"evaluate.py": ""}, "holds no program to begin with (initial.<suffix>)"),
-        (SHINKA, {"evaluate.py": "", "initial.rs": "", "initial.go": ""}, "holds initial.go, initial.rs; leave"),
+        (SHINKA, {"evaluate.py": ""}, "holds no initial program (initial.<suffix>)"),
+        (SHINKA, {"evaluate.py": "", "initial.rs": "", "initial.go": ""}, "holds initial.go, initial.rs; keep"),
         (SHINKA, {"evaluate.py": "", "initial.py": "def f(:"}, "initial.py: line 1: not valid Python"),
         (SHINKA, {"evaluate.py": "", "initial.py": "# EVOLVE-BLOCK-START"}, "without an EVOLVE-BLOCK-END after it"),
-        (SHINKA, {"evaluate.py": "", "initial.py": "", "run_evo.py": "EvolutionConfig("}, "run_evo.py: is no Python"),
+        (SHINKA, {"evaluate.py": "", "initial.py": "", "run_evo.py": "EvolutionConfig("}, "run_evo.py: is not a"),
         (SHINKA, {"evaluate.py": "", "initial.py": "", "shinka.yaml": "job_config: {time: soon}"}, "such as 00:10:00"),
     ],
 )  # fmt: skip
@@ -401,13 +401,13 @@ def test_a_missing_piece_is_one_sentence(theirs, evolve, option, files, why):
 
 
 def test_a_folder_that_is_none_or_too_large_or_there_already_is_refused(theirs, evolve):
-    assert "is no folder" in evolve("new", "mine", OPENEVOLVE, "nowhere", code=2)
+    assert "is not a folder" in evolve("new", "mine", OPENEVOLVE, "nowhere", code=2)
     small(theirs)
     Path("mine").mkdir()
     assert "mine exists already; choose another folder" in evolve("new", "mine", OPENEVOLVE, theirs, code=2)
     with (theirs / "data.bin").open("wb") as file:
         file.truncate(70 * 2**20)
-    assert "MB beside caches and results" in evolve("new", "other", OPENEVOLVE, theirs, code=2)
+    assert "MB without caches and results" in evolve("new", "other", OPENEVOLVE, theirs, code=2)
     assert not Path("other").exists()
     with pytest.raises(SystemExit) as ended:
         evolve("new", "other", OPENEVOLVE, theirs, SHINKA, theirs)

@@ -23,8 +23,8 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import FreshCheck
 from evolve.cli.main import main
 from evolve.progress import Checking, Confirmed
+from evolve.review.comparison import read_run
 from evolve.review.generation_view import SHOWN, GenerationReader
-from evolve.review.grouping import read_run
 from evolve.review.run_view import LISTED_RUN, RunView
 from evolve.review.scores import fresh_text
 from evolve.search.stopping import SessionEnd, StopReason, conclude

@@ -26,7 +26,7 @@ TASKS = Path(tasks.__file__).parent
 PLACEMENT = PROGRAMS / "placement"
 TASK = dataclasses.replace(load_task("placement"), packages=())  # no program here needs numpy
 HONEST = sorted((PLACEMENT / "baselines").glob("*.py"))
-SAID = "OVERFITTED OR LOOKED UP"
+SAID = "OVERFITTED"
 
 
 def lookup_table(*suites: str) -> str:

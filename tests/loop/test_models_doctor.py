@@ -51,7 +51,7 @@ def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(
     assert checks["model m"].state is Finding.OK
     assert "9 tokens in, 1 out" in checks["model m"].detail
     parameters = checks["model m: parameters"]
-    assert parameters.detail == "takes top_p 0.9, max_tokens 5000; asked otherwise: temperature dropped"
+    assert parameters.detail == "accepts top_p 0.9, max_tokens 5000; adapted: temperature dropped"
     assert parameters.settings == {"temperature": None}
     assert checks["model m: usage"].detail == "reported"
     context = checks["model m: context"]

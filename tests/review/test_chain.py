@@ -1,7 +1,7 @@
 import pytest
 
 from evolve.core.program import PatchKind
-from evolve.review.lineage import chain, diffs
+from evolve.review.overview import chain, diffs
 from evolve.review.texts import short_commits
 
 

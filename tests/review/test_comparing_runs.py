@@ -1,4 +1,4 @@
-"""Runs side by side: who is grouped with whom, what differs, and what equal budgets gave."""
+"""Runs side by side: groups, differences, and what equal budgets gave."""
 
 from dataclasses import replace
 
@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 from evaluator.objective import SCORE_ITSELF, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.core.errors import InputError
-from evolve.review.comparison import bands, comparison_json, cuts, finals
+from evolve.review.comparison import (
+    ComparedRun,
+    alike,
+    bands,
+    comparison_json,
+    cuts,
+    differences,
+    finals,
+    grouped,
+    remarks,
+    why_not_comparable,
+)
 from evolve.review.curves import CurvePoint
-from evolve.review.grouping import ComparedRun, alike, differences, grouped, remarks, why_not_comparable
 
 JUDGE = {"task": "placement", "suite": "adrs", "evaluator_version": "v1", "task_digest": "d"}
 MAKESPAN = Objective(metric="makespan", direction=Direction.MINIMISE, unit="s")
@@ -53,7 +63,7 @@ def test_runs_of_one_configuration_are_one_group_whatever_their_seeds():
     ]  # fmt: skip
 
 
-def test_only_what_differs_is_told():
+def test_only_what_differs_is_shown():
     (together,) = grouped([run("a", [1.0], elites=3, kind="x"), run("b", [1.0], elites=4, kind="x", models="m")])
     assert differences(together.groups) == [
         {"key": "elites", "values": {"A": 3, "B": 4}},
@@ -66,13 +76,13 @@ def test_runs_that_were_not_scored_alike_are_never_put_together(key):
     judged = grouped([*seeds("a", range(1, 6)), *seeds("b", range(100, 105), judge={key: "other"})])
     assert key.replace("_", " ") in why_not_comparable(judged)
     assert [len(together.runs) for together in judged] == [5, 5]
-    told = comparison_json(judged)
-    assert [one["finals"]["groups"][0]["median"] for one in told["judges"]] == [3.0, 102.0]
-    assert all(not one["finals"]["pairs"] for one in told["judges"])
-    assert [group["label"] for one in told["judges"] for group in one["groups"]] == ["A", "B"]
+    shown = comparison_json(judged)
+    assert [one["finals"]["groups"][0]["median"] for one in shown["judges"]] == [3.0, 102.0]
+    assert all(not one["finals"]["pairs"] for one in shown["judges"])
+    assert [group["label"] for one in shown["judges"] for group in one["groups"]] == ["A", "B"]
 
 
-def test_values_of_two_metrics_are_never_put_together_whoever_scored_them():
+def test_values_of_two_metrics_are_never_put_together_by_any_judge():
     cost = replace(MAKESPAN, direction=Direction.MAXIMISE)
     runs = [run("a", [1.0], objective=MAKESPAN), run("b", [9.0], objective=cost), run("c", [2.0], objective=MAKESPAN)]
     judged = grouped([replace(run("z", [None]), points=[], value=None), *runs])
@@ -149,12 +159,12 @@ def test_each_test_says_at_which_budget_it_is():
 def test_a_run_at_its_ceiling_shortens_no_budget_and_its_value_is_carried_on():
     solved = replace(run("solved", [0.0, 9.0], elites=3), solved=True)
     (together,) = grouped([solved, run("slow", [0.0, 1.0, 2.0, 3.0, 4.0])])
-    told = {
+    shown = {
         cut["budget"]: [group["values"] for group in cut["groups"]]
         for cut in cuts(together)
         if cut["axis"] == "attempts"
     }
-    assert told == {1.0: [[9.0], [1.0]], 2.0: [[9.0], [2.0]], 4.0: [[9.0], [4.0]]}
+    assert shown == {1.0: [[9.0], [1.0]], 2.0: [[9.0], [2.0]], 4.0: [[9.0], [4.0]]}
     both = grouped([solved, replace(run("too", [0.0, 0.0, 9.0]), solved=True)])[0]
     assert max(cut["budget"] for cut in cuts(both) if cut["axis"] == "attempts") == 2.0
 
@@ -207,19 +217,19 @@ def test_no_dollars_are_compared_where_a_price_is_not_known():
     assert {cut["axis"] for cut in cuts(together)} == {"attempts", "tokens", "seconds"}
 
 
-def test_a_run_without_a_correct_program_is_told_and_not_left_out_of_the_median():
+def test_a_run_without_a_correct_program_is_shown_and_not_left_out_of_the_median():
     (together,) = grouped([*seeds("a", [1.0, 2.0, 3.0, 4.0, 5.0]), run("z", [None, None], seed=9)])
     assert remarks(together) == ["1 of 6 runs of A have no correct program."]
     assert finals(together)["groups"][0]["median"] is None
 
 
-def test_a_run_that_another_evaluator_scored_at_first_is_told():
+def test_a_run_that_another_evaluator_scored_at_first_is_shown():
     (together,) = grouped([run("a", [1.0], seed=0), replace(run("b", [1.0], seed=1), rescored=True)])
-    (told,) = remarks(together)
-    assert told.startswith("1 of 2 runs of A had another evaluator at first: ")
+    (shown,) = remarks(together)
+    assert shown.startswith("1 of 2 runs of A had another evaluator at first: ")
 
 
-def test_one_result_that_is_counted_twice_is_told_and_what_runs_differ_in():
+def test_one_result_that_is_counted_twice_is_shown_and_what_runs_differ_in():
     (together,) = grouped([run("a", [1.0]), run("b", [1.0])])
     said = "A counts a result several times: seed 0 ended with equal bests."
     assert remarks(together) == [said]

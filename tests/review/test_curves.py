@@ -91,7 +91,7 @@ BY_NAME = {
 }
 
 
-def told(chronicle, events):
+def add_events(chronicle, events):
     for event in events:
         chronicle.add(read_event({"seq": 0, **BY_NAME.get(event["event"], {}), **event}))
 
@@ -106,7 +106,7 @@ def test_the_time_between_two_sessions_is_no_work_and_a_note_is_none_either():
         {"event": "resumed", "t": 1000, "changed": {}},
         {"event": "asked", "t": 1030, "generation": 2},
     ]
-    told(chronicle, events)
+    add_events(chronicle, events)
     assert [chronicle.seconds(t) for t in (100, 110, 120, 1000, 1030)] == [0, 10, 20, 20, 50]
     assert chronicle.seconds() == 50
     assert [session.event for session in chronicle.sessions] == ["created", "stopped", "resumed"]
@@ -130,7 +130,7 @@ def test_the_time_before_a_search_between_two_sessions_is_no_work_and_the_search
         {"event": "resumed", "t": 2000, "changed": {}},
         {"event": "asked", "t": 2010, "generation": 3},
     ]
-    told(chronicle, events)
+    add_events(chronicle, events)
     times = [chronicle.seconds(t) for t in (119, 120, 1000, 1001, 2000, 2010)]
     assert times == pytest.approx([19, 20, 28, 29, 29, 39])
 
@@ -139,8 +139,8 @@ def test_only_what_an_event_was_about_has_changed_since():
     chronicle = Chronicle()
     assert chronicle.touched(0) == []
     for generation in (1, 2, 1, 3):
-        told(chronicle, [{"event": "asked", "t": 1, "generation": generation}])
-    told(chronicle, [{"event": "called", "t": 2, "key": key} for key in ("patch/2/0", "meta/10/insights/1/0")])
+        add_events(chronicle, [{"event": "asked", "t": 1, "generation": generation}])
+    add_events(chronicle, [{"event": "called", "t": 2, "key": key} for key in ("patch/2/0", "meta/10/insights/1/0")])
     assert chronicle.touched(0) == [1, 2, 3]
     assert chronicle.touched(3) == [2, 3]
     assert chronicle.touched(4) == [2]

@@ -71,16 +71,14 @@ def a_call(model: dict[str, Any]) -> float:
 @pytest.mark.parametrize(
     ("keys", "models", "most"),
     [
-        ({"repair_model": "n"}, [CHEAP, DEAR], 3 * a_call(DEAR)),  # a fix is asked of it first, and mended by it
+        ({"repair_model": "n"}, [CHEAP, DEAR], 3 * a_call(DEAR)),  # it gets the first attempt of a fix, and all repairs
         ({"repair_model": "m"}, [CHEAP, {**DEAR, "weight": 1}], a_call(DEAR) + 2 * a_call(CHEAP)),
         ({"search": {"models": "bandit"}}, [CHEAP, {**DEAR, "weight": 0.01}], 3 * a_call(DEAR)),
         ({}, [CHEAP, DEAR], 3 * a_call(CHEAP)),
         ({"repair_model": "n"}, [{"model": "scripted:x.yaml"}, DEAR], 3 * a_call(DEAR) - DOCUMENT),
     ],
 )
-def test_at_most_is_asked_of_the_dearest_that_may_be_asked(
-    keys: dict[str, Any], models: list[Any], most: float
-) -> None:
+def test_at_most_is_asked_of_the_most_expensive_model(keys: dict[str, Any], models: list[Any], most: float) -> None:
     found = estimated(config(models=models, generations=10, **keys))
     assert found.at_most_usd == pytest.approx(10 * (most + DOCUMENT))
 

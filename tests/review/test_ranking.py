@@ -73,7 +73,7 @@ def test_scores_and_ceilings_are_shown_with_six_decimals_so_that_none_seems_abov
     assert score_text(None) == metric_text(None) == "-"
 
 
-def test_a_change_is_told_in_words(make_record):
+def test_a_change_is_shown_in_words(make_record):
     before = make_record(score=25.5)
     assert change_text(make_record(score=26.0), before) == "0.5000 better"
     assert change_text(make_record(score=25.49999), before) == "1e-05 worse"
@@ -81,7 +81,7 @@ def test_a_change_is_told_in_words(make_record):
     assert change_text(before, None) == "-"
 
 
-def test_a_score_is_told_with_its_ceiling_and_gap(make_record):
+def test_a_score_is_shown_with_its_ceiling_and_gap(make_record):
     assert sentence(make_record(score=25.5)) == "25.500000 (ceiling 26.000000, gap 0.500000)"
     assert sentence(make_record(score=25.5, ceiling=None)) == "25.500000 (no ceiling is known)"
 
@@ -95,7 +95,7 @@ def test_the_runtime_stands_among_the_metrics_of_an_evaluation(make_evaluation):
     }
 
 
-def test_a_score_that_a_clock_measured_stands_beside_its_spread(make_record):
+def test_a_score_that_a_clock_measured_has_its_spread(make_record):
     shown = make_record(1, 2.0, ceiling=None, spread=(1.9, 2.1))
     assert sentence(shown) == "2.000 (1.900 to 2.100) times as fast as the reference"
     assert score_json(shown)["spread"] == [1.9, 2.1]

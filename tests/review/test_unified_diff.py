@@ -14,7 +14,7 @@ def test_equal_sources_have_an_empty_diff():
     assert unified_diff("a\nb", "a\nb", "x", "y") == ""
 
 
-def test_a_missing_last_newline_is_told_as_patch_does():
+def test_a_missing_last_newline_is_shown_as_patch_does():
     assert unified_diff("a\n", "a", "x", "y") == "--- x\n+++ y\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"
 
 

@@ -22,7 +22,7 @@ def test_nothing_is_said_of_too_few_nor_where_nobody_was_guided() -> None:
     assert uplift(some(50, 5, guided=False)) is None
 
 
-def test_two_shares_are_told_with_the_published_interval() -> None:
+def test_two_shares_are_shown_with_the_published_interval() -> None:
     """Newcombe (1998), table II, contrast (a), method 10: 56/70 - 48/80 is 0.2 (0.0524 to 0.3339)."""
     found = uplift(some(70, 56, guided=True) + some(80, 48, guided=False))
     assert found is not None and found.rate is not None

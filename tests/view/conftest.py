@@ -60,7 +60,7 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_eval
     evolve(folder, "run", "--task", str(TASK), "--generations", "200", "--name", "offline", "--seed", "1", code=None)
     answers: list[Any] = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 31)]
     answers[4] = patch("OFFSET = None", name="no_offset")  # fails
-    answers[7] = ["I would rather talk about it.", patch(1.08, name="step_8")]  # mended
+    answers[7] = ["I would rather talk about it.", patch(1.08, name="step_8")]  # repaired
     answers[9] = patch(1.1, name="raise_kick_iterations_and_replace_fill_memory_by_greedy_by_size")
     answers[16] = patch(1).replace("# next\n=", "# nowhere\n=")  # matches nothing
     answers[18] = patch("OFFSET -= 0", name="nothing").replace("OFFSET -= 0\n", "")  # changes nothing
@@ -83,7 +83,7 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_eval
 
 def _long(run: Any, make_evaluation: Callable[..., Any], place: Path) -> None:
     """A run of 2,000 attempts at `place`: 60 of them programs, recorded as they are; the others refused, for which what
-    is recorded of three is told again under other numbers."""
+    is recorded of three is repeated under other numbers."""
     chain = [run.initial("a = 0\n")]
     for number in range(1, 60):
         parent = chain[-1] if number % 3 else chain[len(chain) // 2]
@@ -96,9 +96,9 @@ def _long(run: Any, make_evaluation: Callable[..., Any], place: Path) -> None:
     shutil.copytree(run.archive.folder, place)
     journal = place / "journal.jsonl"
     events = list(events_of(journal))
-    told = [[event for event in events if event.get("generation") == number] for number in (60, 61, 62)]
+    shown = [[event for event in events if event.get("generation") == number] for number in (60, 61, 62)]
     for number in range(63, LONG_RUN + 1):
-        events += [{**event, "generation": number, "t": events[-1]["t"] + 0.5} for event in told[number % 3]]
+        events += [{**event, "generation": number, "t": events[-1]["t"] + 0.5} for event in shown[number % 3]]
     journal.write_bytes(sealed({**event, "seq": at} for at, event in enumerate(events)))
 
 
@@ -128,7 +128,7 @@ def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> RunReader:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_evaluation) -> Path:
-    """A folder with `runs/first` and `runs/second`, beside which `outside` lies; `runs/linked` is a link to that."""
+    """A folder with `runs/first` and `runs/second` and, next to `runs`, `outside`; `runs/linked` is a link to that."""
     place = tmp_path_factory.mktemp("served")
     for name in ("first", "second", "outside"):
         run = recorded_runs(name)

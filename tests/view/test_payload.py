@@ -120,8 +120,8 @@ def test_what_was_spent_stands_at_each_generation(document):
 
 
 def test_the_funnel_the_ledger_and_the_yields_add_up(document):
-    told = {stage["stage"]: (stage["count"], stage["generations"]) for stage in document["funnel"]}
-    assert told == {
+    shown = {stage["stage"]: (stage["count"], stage["generations"]) for stage in document["funnel"]}
+    assert shown == {
         "asked": (9, [7]), "answered": (8, [9]), "parsed": (7, [2]), "applied": (6, [6]),
         "new": (5, [4, 5]), "correct": (3, [3]), "improved": (2, []), "best": (2, [1, 8]),
     }  # fmt: skip
@@ -138,7 +138,7 @@ def test_the_funnel_the_ledger_and_the_yields_add_up(document):
     assert (by_kind["diff"]["asked"], by_kind["diff"]["correct"], by_kind["diff"]["gain"]) == (8, 2, 2.0)
 
 
-def test_a_meta_document_is_data_with_what_came_of_each_recommendation(document):
+def test_a_insights_report_is_data_with_the_outcome_of_each_recommendation(document):
     (meta,) = document["meta"]
     assert (meta["after"], meta["corrections"], meta["text"]) == (2, ["one"], markdown(REPORT))
     assert [(one["title"].split()[0], one["citations"]) for one in meta["insights"]] == [
@@ -151,7 +151,7 @@ def test_a_meta_document_is_data_with_what_came_of_each_recommendation(document)
     assert (second["given_to"], second["outcomes"]) == ([], [])
 
 
-def test_instances_are_told_for_the_initial_program_and_each_new_best(document):
+def test_instances_are_shown_for_the_initial_program_and_each_new_best(document):
     matrix = document["instances"]
     assert matrix["columns"] == [0, 1, 8]
     assert matrix["costs"][0] == [0.5, 0.25]
@@ -159,7 +159,7 @@ def test_instances_are_told_for_the_initial_program_and_each_new_best(document):
     assert matrix["bounds"] == [None, None]  # this evaluator's version is none that ships
 
 
-def test_what_is_known_for_and_against_the_best_is_told(document):
+def test_what_is_known_for_and_against_the_best_is_shown(document):
     assert document["believed"]["quarantined"] == 1
     assert document["believed"]["strict"] is None
     assert document["state"]["running"]
@@ -167,7 +167,7 @@ def test_what_is_known_for_and_against_the_best_is_told(document):
     assert [session["event"] for session in document["sessions"]] == ["created"]
 
 
-def test_how_to_replay_it_is_told_without_a_path_of_this_machine(document):
+def test_how_to_replay_it_is_shown_without_a_path_of_this_machine(document):
     assert document["replay"] == "evolve replay payload best"
 
 
@@ -185,7 +185,7 @@ def test_a_generation_opened_has_its_texts(archive):
 
 
 def test_what_has_changed_is_all_that_has_changed(recorded_runs, make_evaluation):
-    """Whoever followed a run event by event has the columns of whoever reads it at the end."""
+    """Following a run event by event gives the columns of reading it at the end."""
     run = recorded_runs("followed")
     with RunReader.open(run.archive.folder) as reader:
         held, since, counts = {}, 0, []
@@ -269,7 +269,7 @@ def test_another_evaluator_makes_every_score_an_earlier_ones(recorded_runs, make
     assert after["instances"]["columns"] == [0]
 
 
-def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
+def test_a_call_for_a_insights_report_is_a_call(recorded_runs):
     run = recorded_runs("meta_calls")
     run.initial()
     run.archive.summarising()
@@ -345,9 +345,9 @@ def test_hostile_texts_are_texts_of_a_bounded_length(recorded_runs, make_evaluat
     run.propose(1, [initial], source=HOSTILE[:50], evaluation=failing, name=HOSTILE, description=HOSTILE, patch=HOSTILE)
     run.archive.noted(1, HOSTILE[:5000])
     document = run_document("hostile_payload", run.archive.reader)
-    told = json.dumps(document, allow_nan=False)
-    assert json.dumps(json.loads(told)) == told
-    assert len(told) < 40_000
+    shown = json.dumps(document, allow_nan=False)
+    assert json.dumps(json.loads(shown)) == shown
+    assert len(shown) < 40_000
     assert "\u202e" not in column(document, "why")[1]
     assert len(column(document, "why")[1]) < 1000
     opened = generation_document(run.archive.reader, 1)

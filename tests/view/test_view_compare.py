@@ -21,7 +21,7 @@ def _values(run: Any, make_evaluation: Any, scores: list[float]) -> Any:
     return run
 
 
-def test_tests_at_equal_budgets_and_at_the_end_are_told_apart_in_the_words_of_the_terminal(
+def test_tests_at_equal_budgets_and_at_the_end_are_distinguished_in_the_words_of_the_terminal(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -39,11 +39,11 @@ def test_tests_at_equal_budgets_and_at_the_end_are_told_apart_in_the_words_of_th
     file = reported({name: runs[name] for name in names}, tmp_path, monkeypatch)
     capsys.readouterr()
     assert main(["compare", *names]) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if ": settled." in line]
-    assert told[0] == SHORT and told[-1] == LONG
+    shown = [line for line in capsys.readouterr().out.splitlines() if ": settled." in line]
+    assert shown[0] == SHORT and shown[-1] == LONG
     looked = Looked(chromium, f"file://{file}")
     page = looked.open(f"#/compare/{'+'.join(names)}")
-    assert [line for line in page.splitlines() if ": settled." in line] == told
+    assert [line for line in page.splitlines() if ": settled." in line] == shown
     assert SMALLER not in page
     looked.page.get_by_text("at smaller budgets").click()
     assert SMALLER in looked.page.inner_text("main")

@@ -36,7 +36,7 @@ def test_a_run_with_a_long_name_is_shown_by_it(
     why = "what it gains is on the suite alone: " + "x" * 150
     run.archive.held_out(best.generation, make_evaluation(score=1.0), overfitted=why)
     file = reported({LONG_NAME: run}, tmp_path, monkeypatch)
-    told = texts_of(chromium, file, ["", f"run/{LONG_NAME}", f"run/{LONG_NAME}/program/1"])
-    assert all(LONG_NAME[:60] in text for text in told)
-    assert "x" * 100 in told[1]
-    assert not any("[object" in text for text in told)
+    shown = texts_of(chromium, file, ["", f"run/{LONG_NAME}", f"run/{LONG_NAME}/program/1"])
+    assert all(LONG_NAME[:60] in text for text in shown)
+    assert "x" * 100 in shown[1]
+    assert not any("[object" in text for text in shown)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.view.serving import serving
 
 
-def test_a_damaged_journal_is_said_and_others_are_told_of_as_before(tmp_path: Path, runs: Path) -> None:
+def test_a_damaged_journal_is_said_and_others_are_shown_as_before(tmp_path: Path, runs: Path) -> None:
     shutil.copytree(runs / "runs", tmp_path / "runs", symlinks=True)
     journal = tmp_path / "runs" / "first" / "journal.jsonl"
     whole = journal.read_bytes()

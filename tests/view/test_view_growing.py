@@ -16,7 +16,7 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.archive.events import FreshEvent, FreshState
 from evolve.core.completion import CallEvent, CallPhase, PatchKey
-from evolve.view.listening import page_beside
+from evolve.view.listening import background_page
 from tests.builders import make_question
 from tests.reports import citing
 from tests.view.looking import Looked, views_of
@@ -40,7 +40,7 @@ _HIDDEN = """(hidden) => {
 
 @pytest.fixture
 def growing(tmp_path: Path, recorded_runs, make_evaluation) -> Iterator[Any]:
-    """The run `grows` of a folder: its initial program, and whoever writes it."""
+    """The run `grows` of a folder: its initial program, and its writer."""
     run = recorded_runs("grows_in_a_browser")
     run.initial("a = 1\n", make_evaluation((Fraction(1, 2), Fraction(1, 4)), score=20.0))
     run.archive.close()
@@ -205,13 +205,13 @@ def test_a_page_of_an_earlier_server_says_that_its_key_is_no_more(tmp_path: Path
     looked.close()
 
 
-def test_a_page_beside_a_run_is_told_the_last_that_was_recorded_and_that_the_command_has_ended(
+def test_a_background_page_of_a_run_is_shown_the_last_that_was_recorded_and_that_the_command_has_ended(
     tmp_path: Path, chromium: Any, growing: Any, make_evaluation: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
-    with page_beside(Path("runs/grows")) as address:
+    with background_page(Path("runs/grows")) as address:
         looked, program = (Looked(chromium, address.partition("#")[0]) for _ in range(2))
         looked.open("#/run/grows")
         grow(growing, make_evaluation, 1)

@@ -27,7 +27,7 @@ def page(
     looked.close()
 
 
-def test_runs_whose_names_differ_at_the_end_are_told_apart_in_the_table(page: Looked) -> None:
+def test_runs_whose_names_differ_at_the_end_are_distinguished_in_the_table(page: Looked) -> None:
     page.open("#/")
     heads = page.page.locator("th").all_inner_texts()
     assert [head.strip() for head in heads[1:3]] == ["run", "state"]

@@ -39,7 +39,7 @@ def reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded_runs, mak
     return tmp_path
 
 
-def test_a_report_holds_what_the_live_page_is_told(reported: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_holds_what_the_live_page_is_shown(reported: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "first"]) == 0
     assert capsys.readouterr().out.startswith("first.html: first, ")
     document = data_of(reported / "first.html")
@@ -47,10 +47,10 @@ def test_a_report_holds_what_the_live_page_is_told(reported: Path, capsys: pytes
     with RunReader.open(Path("runs/first")) as archive:
         whole = payload.run_document("first", archive, fingerprint=True)
         generations = {str(number): payload.generation_document(archive, number) for number in archive.statuses}
-    told = run.pop("gendocs")
-    assert told.keys() == generations.keys()
+    shown = run.pop("gendocs")
+    assert shown.keys() == generations.keys()
     for number, generation in generations.items():
-        assert told[number] == json.loads(json.dumps(generation))
+        assert shown[number] == json.loads(json.dumps(generation))
     assert run == json.loads(json.dumps(whole))
     assert document["compare"] is None
 
@@ -125,7 +125,7 @@ def test_what_is_short_stands_in_a_report_that_has_no_room_for_a_long_text(
     assert short == "short " * 40
 
 
-def test_runs_of_one_name_in_two_folders_are_told_apart_by_their_paths(reported: Path, chromium: Any) -> None:
+def test_runs_of_one_name_in_two_folders_are_distinguished_by_their_paths(reported: Path, chromium: Any) -> None:
     for name, folder in (("first", "x1"), ("second", "x2")):
         shutil.copytree(f"runs/{name}", f"{folder}/a")
     assert main(["report", "x1/a", "x2/a"]) == 0
@@ -135,9 +135,9 @@ def test_runs_of_one_name_in_two_folders_are_told_apart_by_their_paths(reported:
     compared = [run["run"] for group in groups for run in group["runs"]]
     assert compared == ["x1/a", "x2/a"]
     views = ["", "run/x1%2Fa", "run/x2%2Fa/program/1", "compare/x1%2Fa+x2%2Fa"]
-    table, first, _, beside = texts_of(chromium, reported / "report.html", views)
+    table, first, _, comparison = texts_of(chromium, reported / "report.html", views)
     assert "x1/a" in table and "x2/a" in table and "x1/a" in first
-    assert "x1/a" in beside and "x2/a" in beside
+    assert "x1/a" in comparison and "x2/a" in comparison
 
 
 def test_a_run_and_its_copy_are_both_reported_and_not_compared(reported: Path) -> None:
@@ -152,8 +152,8 @@ def test_a_run_and_its_copy_are_both_reported_and_not_compared(reported: Path) -
     assert main(["report", "first", "second", "copy"]) == 0
     document = data_of(reported / "report.html")
     assert [run["name"] for run in document["runs"]] == ["first", "second", "copy"]
-    told = {"apart": "first and copy are the same run, so that these runs are not compared.", "judges": []}
-    assert document["compare"] == told
+    shown = {"apart": "first and copy are the same run, so these runs are not compared.", "judges": []}
+    assert document["compare"] == shown
 
 
 def test_nothing_may_run_or_be_loaded_but_what_it_was_made_with(reported: Path) -> None:
@@ -220,9 +220,9 @@ def test_no_configuration_in_it_tells_where_things_lie_on_this_machine(
     assert main(["report", "one", "two"]) == 0
     document = data_of(place / "report.html")
     config = document["runs"][0]["config"]
-    told = json.dumps(document)
+    shown = json.dumps(document)
     for word in (str(tmp_path), "Ada", "my (own)", "one script", "two script"):
-        assert word not in told
+        assert word not in shown
     assert 'task: "…/climb"' in config["text"]
     assert ["task", "placement", "…/climb"] in config["changed"]
     assert "scripted:…/script.yaml" in config["text"]
@@ -230,7 +230,7 @@ def test_no_configuration_in_it_tells_where_things_lie_on_this_machine(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "shown"),
     [
         ("/home/me/x.yaml", "…/x.yaml"),
         ("/home/me/", "…/me"),
@@ -244,8 +244,8 @@ def test_no_configuration_in_it_tells_where_things_lie_on_this_machine(
         ({"a": ["/b/c", None]}, {"a": ["…/c", None]}),
     ],
 )
-def test_a_path_is_told_by_its_last_part(text: object, told: object) -> None:
-    assert without_paths(text) == told
+def test_a_path_is_shown_by_its_last_part(text: object, shown: object) -> None:
+    assert without_paths(text) == shown
 
 
 def test_two_reports_of_one_run_are_the_same_file(reported: Path) -> None:

@@ -66,12 +66,12 @@ def test_the_table_the_first_screen_and_the_curve_of_a_run_tell_of_one_gap(folde
             looked = Looked(chromium, address)
             looked.open("#/")
             cells = "(name) => [...document.querySelectorAll('tr')].find((row) => row.cells[1]?.innerText === name)"
-            told = {name: looked.page.evaluate(f"{cells}.innerText", name).split("\t") for name in ("both", "listed")}
-            tiles = {name: _tiles(looked, name) for name in told}
+            shown = {name: looked.page.evaluate(f"{cells}.innerText", name).split("\t") for name in ("both", "listed")}
+            tiles = {name: _tiles(looked, name) for name in shown}
             curve = looked.open("#/run/both?up=gap")
             looked.close()
-            assert told["both"][told["both"].index("22") + 1] == "4"
-            assert told["listed"][told["listed"].index("22") + 1] == "1.5"
+            assert shown["both"][shown["both"].index("22") + 1] == "4"
+            assert shown["listed"][shown["listed"].index("22") + 1] == "1.5"
             assert "gap to ceiling\n4\n15 % of 26\nto the best known 1.5 (23.500000, a paper)" in tiles["both"]
             assert "gap to best known\n1.5\n6.4 % of 23.500000, a paper" in tiles["listed"]
             assert "gap to the ceiling: up is nearer" in curve

@@ -1,4 +1,4 @@
-"""`evolve view`: what it tells, to whom, and what it tells while a run goes on or goes wrong."""
+"""`evolve view`: what it answers, to which clients, and during a run or its failure."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def served(runs: Path) -> Iterator[Served]:
 
 @pytest.fixture
 def growing(tmp_path: Path, recorded_runs, make_evaluation):
-    """A folder with the run `runs/grows`, which is being written by whoever has it."""
+    """A folder with the run `runs/grows`, which its user writes."""
     run = recorded_runs("grows")
     run.initial("a = 1\n")
     run.archive.close()
@@ -35,7 +35,7 @@ def growing(tmp_path: Path, recorded_runs, make_evaluation):
         yield run
 
 
-def test_the_runs_and_what_they_hold_are_told(served: Served) -> None:
+def test_the_runs_and_what_they_hold_are_shown(served: Served) -> None:
     listed = served.ask("/api/runs").json
     assert [row["name"] for row in listed["runs"]] == ["first", "second"]
     assert listed["unreadable"] == []
@@ -166,19 +166,19 @@ def test_no_other_address_of_this_machine_is_listened_at(served: Served) -> None
             socket.create_connection((other, served.port), timeout=PATIENCE_S)
 
 
-def test_a_new_program_is_told_as_it_is_recorded(tmp_path: Path, growing, make_evaluation) -> None:
+def test_a_new_program_is_shown_as_it_is_recorded(tmp_path: Path, growing, make_evaluation) -> None:
     with serving(tmp_path, "runs/grows") as served, served.listening("grows") as events:
         assert served.address.endswith("/#/run/grows")
         before = served.ask("/api/run/grows").json
         assert before["state"]["running"] is True
         initial = growing.archive.reader.programs[0]
         growing.propose(1, [initial], source="a = 3\n", evaluation=make_evaluation(score=23.0))
-        told: dict[str, list[object]] = {"n": [], "value": []}
-        while told["value"] != [23.0]:
+        shown: dict[str, list[object]] = {"n": [], "value": []}
+        while shown["value"] != [23.0]:
             kind, event = next(events)
             assert kind == "message"
-            told = event["gens"]
-            assert told["n"] == [1]  # and none of those that have not changed
+            shown = event["gens"]
+            assert shown["n"] == [1]  # and none of those that have not changed
         assert event["best"] == 1
         rest = served.ask("/api/run/grows/rest").json
         assert [stage["count"] for stage in rest["funnel"]] == [1] * 8
@@ -227,7 +227,7 @@ def test_a_port_that_is_taken_is_said_or_another_one_found(runs: Path, served: S
     with serving(runs, "runs") as another:
         assert another.port != served.port
     ran = evolve(runs, "view", "--port", str(served.port), code=2)
-    assert f"port {served.port} (--port) cannot be listened at (Address already in use)" in ran.stderr
+    assert f"cannot listen on port {served.port} (--port): Address already in use" in ran.stderr
     assert (ran.stdout, ran.stderr.count("\n")) == ("", 1)
 
 
@@ -242,7 +242,7 @@ def test_what_cannot_be_shown_is_one_sentence(runs: Path, words: list[str]) -> N
     [None, pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL],
     ids=["its end", "ctrl-c", "kill"],
 )
-def test_the_page_beside_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: signal.Signals | None) -> None:
+def test_the_background_page_of_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: signal.Signals | None) -> None:
     words = ["--task", str(TASK), "--generations", "3" if how is None else "100000"]
     served = command(tmp_path, "run", "--view", "--name", "r", *words, place=tmp_path)
     assert served.address.endswith("/#/run/r")
@@ -274,7 +274,7 @@ def _read(file: Path) -> bytes:
         return b""
 
 
-def test_many_listeners_of_many_runs_are_told(tmp_path: Path, growing, make_evaluation) -> None:
+def test_many_listeners_of_many_runs_are_shown(tmp_path: Path, growing, make_evaluation) -> None:
     with serving(tmp_path) as served, served.listening("grows") as one, served.listening("grows") as two:
         growing.propose(
             1, [growing.archive.reader.programs[0]], source="a = 3\n", evaluation=make_evaluation(score=23.0)
@@ -306,7 +306,7 @@ def test_connections_without_the_key_neither_stay_nor_keep_its_owner_out(runs: P
                 while connection.recv(65536):
                     pass
         listener.setblocking(False)
-        with pytest.raises(BlockingIOError):  # whoever has the key is not sent away
+        with pytest.raises(BlockingIOError):  # a client with the key is not sent away
             while listener.recv(65536):
                 pass
         code, errors = served.interrupt()

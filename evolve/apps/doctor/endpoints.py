@@ -1,5 +1,4 @@
-"""Whether a configured model does what a run needs of it: asked the first question of a run, and only when the person
-wants it."""
+"""Checks whether a configured model can serve a run, with the first question of a run; only on request."""
 
 import contextlib
 import tempfile
@@ -47,20 +46,20 @@ _SETTINGS = {"reasoning_effort": "effort", **dict.fromkeys(LIMITS, "max_tokens")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FirstQuestion:
-    """A task with its initial program scored, and what is asked of a model about it first."""
+    """A task with its initial program scored, and the first request of a run for it."""
 
     task: Task
     request: Request
     prompts: Prompts
 
     def put(self, llm: LLM, observe: Observer) -> Completion:
-        """The model's answer to it. Raises CallFailed."""
+        """The model's answer to the question. Raises CallFailed."""
         proposer = LLMProposer(llm, self.prompts)
         request, prompt = fitting(proposer, self.request)
         return proposer.answer(request, prompt, observe)
 
     def unusable(self, answer: Completion) -> str | None:
-        """Why an answer makes no new program; None when it does."""
+        """Why an answer makes no new program; None if it makes one."""
         parent = self.request.parent
         try:
             build_program(
@@ -79,8 +78,8 @@ class _FirstQuestion:
 
 @contextmanager
 def _first_question(config: Config, name: str) -> Iterator[_FirstQuestion]:
-    """What a run would ask first, were the model of that name its only one. The initial program is scored for it, and
-    nothing is left on the disk. Raises InputError, TaskError, SandboxError."""
+    """The first question of a run with that model only. The initial program is scored for it, and nothing is left on
+    the disk. Raises InputError, TaskError, SandboxError."""
     task = load_task(config.task)
     source = initial_source(config, task)
     with (
@@ -105,14 +104,14 @@ def _first_question(config: Config, name: str) -> Iterator[_FirstQuestion]:
 
 
 def check_models(config: Config) -> list[Check]:
-    """What each model of a configuration can do. Raises InputError, TaskError, SandboxError for the task's."""
+    """The checks of each model of a configuration. Raises InputError, TaskError, SandboxError for the task."""
     first = next((model for model in config.models if _can_be_asked(model)), None)
     with contextlib.nullcontext() if first is None else _first_question(config, first.shown_name) as question:
         return [check for model in config.models for check in _checks(config, model, question)]
 
 
 def _can_be_asked(model: ModelConfig) -> bool:
-    """Whether it is more than a file of answers."""
+    """Whether the model is more than a file of answers."""
     return model.script is None or model.client is not None
 
 
@@ -122,7 +121,7 @@ def _checks(config: Config, model: ModelConfig, question: _FirstQuestion | None)
     try:
         llm = open_llm(model, seed=config.seed, stopping=stopping, limiters=Limiters(), keys=keys)
     except MachineError as lacking:
-        return [Check(name, Finding.ABSENT, "not asked: it lacks its key", str(lacking))]
+        return [Check(name, Finding.ABSENT, "not asked: its key is missing", str(lacking))]
     except InputError as wrong:
         return [Check(name, Finding.BROKEN, "not asked: its settings are wrong", str(wrong))]
     if question is None or not _can_be_asked(model):
@@ -152,49 +151,52 @@ def _checks(config: Config, model: ModelConfig, question: _FirstQuestion | None)
 
 
 def _parameters(name: str, model: ModelConfig, adaptations: Sequence[Adaptation]) -> Check:
-    """Which of the settings that are sent the endpoint takes, and what to write into the configuration for others."""
+    """Which settings the endpoint accepts, and the configuration that replaces the others."""
     own = [(key, getattr(model, key)) for key in ("temperature", "top_p", "effort", "max_tokens")]
     sent = {key: value for key, value in [*own, *model.extra_body.items()] if value is not None}
-    refused = {_SETTINGS.get(one.parameter, one.parameter) for one in adaptations if one.change != "renamed"}
+    changed = [adaptation.parameter for adaptation in adaptations if adaptation.change != "renamed"]
+    refused = {_SETTINGS.get(parameter, parameter) for parameter in changed}
     taken = ", ".join(f"{key} {value}" for key, value in sent.items() if key not in refused)
-    told = [f"takes {taken}" if taken else "takes none of those configured" if sent else "none is configured"]
+    parts = [f"accepts {taken}" if taken else "accepts none of those configured" if sent else "none is configured"]
     if adaptations:
-        told.append("asked otherwise: " + ", ".join(map(str, adaptations)))
+        parts.append("adapted: " + ", ".join(map(str, adaptations)))
     settings = wanted_settings(model, adaptations)
-    return Check(f"{name}: parameters", Finding.OK, one_line("; ".join(told), 600), settings=settings)
+    return Check(f"{name}: parameters", Finding.OK, one_line("; ".join(parts), 600), settings=settings)
 
 
 def wanted_settings(model: ModelConfig, adaptations: Sequence[Adaptation]) -> dict[str, Any]:
-    """The settings of a model under which its endpoint refuses nothing. What has no setting (another name of the limit)
-    is found anew by each run."""
-    found: dict[str, Any] = {}
-    for one in adaptations:
-        key = _SETTINGS.get(one.parameter, one.parameter)
-        if one.change == "renamed" or key == "stream_options":
+    """The settings of a model that its endpoint accepts in full. An adaptation without a setting (another name of the
+    token limit) is found again by each run."""
+    settings: dict[str, Any] = {}
+    for adaptation in adaptations:
+        key = _SETTINGS.get(adaptation.parameter, adaptation.parameter)
+        if adaptation.change == "renamed" or key == "stream_options":
             continue
         if key in model.extra_body:
-            body = found.setdefault("extra_body", dict(model.extra_body))
+            body = settings.setdefault("extra_body", dict(model.extra_body))
             del body[key]
             continue
-        before = found.get(key, getattr(model, key))
+        before = settings.get(key, getattr(model, key))
         if isinstance(before, list):
-            others = [value for value in before if one.value is not None and value != one.value]
-            found[key] = list(dict.fromkeys([*others, *([one.to] if one.change == "replaced" else [])])) or None
+            accepted = [value for value in before if adaptation.value is not None and value != adaptation.value]
+            settings[key] = (
+                list(dict.fromkeys([*accepted, *([adaptation.to] if adaptation.change == "replaced" else [])])) or None
+            )
         else:
-            found[key] = one.to
-    return found
+            settings[key] = adaptation.to
+    return settings
 
 
 def _usage(name: str, answer: Completion) -> Check:
     name = f"{name}: usage"
     if not answer.usage.estimated:
         return Check(name, Finding.OK, "reported")
-    fix = "nothing to do; a budget is kept by estimates, four characters a token"
+    fix = "nothing to do; a budget counts estimates of four characters a token"
     return Check(name, Finding.ABSENT, "not reported, so tokens and cost are estimates", fix, needed=False)
 
 
 def _context(name: str, config: Config, model: ModelConfig, context: int | None) -> Check:
-    """Whether the longest prompt that a run may send fits with its answer."""
+    """Whether the longest prompt of a run fits into the context with its answer."""
     name = f"{name}: context"
     answer = USUAL_TOKENS_OUT if model.max_tokens is None else model.max_tokens
     needed = config.prompt_tokens + answer
@@ -205,7 +207,7 @@ def _context(name: str, config: Config, model: ModelConfig, context: int | None)
         return Check(name, Finding.OK, f"{context:,} tokens; {longest}")
     room = context - answer
     settings = {"prompt_tokens": room} if room >= Config.model_fields["prompt_tokens"].metadata[0].ge else {}
-    fix = "shorten what is sent (prompt_tokens), or the answer (max_tokens)"
+    fix = "shorten the prompt (prompt_tokens) or the answer (max_tokens)"
     detail = f"{context:,} tokens, and {longest}"
     return Check(name, Finding.BROKEN, detail, fix, needed=False, settings=settings)
 
@@ -216,7 +218,7 @@ def _patch(name: str, question: _FirstQuestion, answer: Completion) -> Check:
     if problem is None:
         return Check(name, Finding.OK, "its answer to the first prompt of a run is a patch that applies")
     detail = f"its answer to the first prompt of a run cannot be used: {one_line(problem, 300)}"
-    fix = "ask again, for chance is in it; if it was cut off, raise max_tokens; else use a more capable model"
+    fix = "try again, since answers vary; if it was cut off, raise max_tokens; else use a more capable model"
     return Check(name, Finding.BROKEN, detail, fix)
 
 
@@ -224,13 +226,13 @@ def _cost(name: str, events: Sequence[CallEvent]) -> Check:
     name = f"{name}: cost"
     spent = [event.usage.cost_usd for event in events if event.phase != CallPhase.CALLING]
     if None in spent:
-        fix = "give it price_in and price_out (USD per million tokens), which a budget wants"
+        fix = "set price_in and price_out (USD per million tokens); a budget needs them"
         return Check(name, Finding.ABSENT, "price unknown", fix, needed=False)
     return Check(name, Finding.OK, f"{sum(cost for cost in spent if cost is not None):.6f} USD for this question")
 
 
 def _stated_context(description: Mapping[str, Any]) -> int | None:
-    """The tokens of a model's context, as the list of models of its endpoint states them."""
+    """The context length in tokens that the endpoint's list of models states."""
     meta = description.get("meta")
     places = [description, meta if isinstance(meta, dict) else {}]
     stated = (place.get(key) for key in _CONTEXTS for place in places)
@@ -238,5 +240,5 @@ def _stated_context(description: Mapping[str, Any]) -> int | None:
 
 
 def _context_in(events: Sequence[CallEvent]) -> int | None:
-    """The tokens of a model's context, as a refusal states them."""
+    """The context length in tokens that a refusal states."""
     return context_length(Said(text=" ".join(event.message for event in events)))

@@ -1,4 +1,4 @@
-"""What works on this machine: each check does the thing itself instead of reading a version."""
+"""Checks of this machine: each one does the thing itself instead of reading a version."""
 
 import os
 import platform
@@ -24,34 +24,34 @@ PYTHON_WANTED = (3, 11)
 
 
 def examine(runs: Path = Path("runs")) -> list[Check]:
-    """Every check, in the order in which a person would repair things."""
+    """Every check, in the order of repair."""
     return [check_python(), check_git(), check_disk(runs), check_runs(runs), *check_evaluation()]
 
 
 def healthy(checks: Sequence[Check]) -> bool:
-    """Nothing that is needed fails."""
+    """Whether no needed check fails."""
     return all(check.state is Finding.OK or not check.needed for check in checks)
 
 
 def check_python() -> Check:
-    """The interpreter is recent enough."""
-    found = f"{platform.python_version()} ({sys.executable})"
+    """Whether the interpreter is recent enough."""
+    interpreter = f"{platform.python_version()} ({sys.executable})"
     if sys.version_info >= PYTHON_WANTED:
-        return Check("python", Finding.OK, found)
-    return Check("python", Finding.BROKEN, found, f"install Python {'.'.join(map(str, PYTHON_WANTED))} or newer")
+        return Check("python", Finding.OK, interpreter)
+    return Check("python", Finding.BROKEN, interpreter, f"install Python {'.'.join(map(str, PYTHON_WANTED))} or newer")
 
 
 def check_git() -> Check:
-    """Whether git is there: the programs of a run are kept in it."""
+    """Whether git is installed: it keeps the programs of a run."""
     path = shutil.which("git")
     if path is None:
-        fix = "install git: the programs of a run are kept in it"
+        fix = "install git: it keeps the programs of a run"
         return Check("git", Finding.ABSENT, "there is no `git` on the PATH", fix)
     return Check("git", Finding.OK, path)
 
 
 def check_disk(runs: Path) -> Check:
-    """There is room for a run where runs are written."""
+    """Whether the folder of runs has room for one."""
     place = nearest(runs)
     try:
         free_mb = shutil.disk_usage(place).free // 2**20
@@ -64,7 +64,7 @@ def check_disk(runs: Path) -> Check:
 
 
 def check_runs(runs: Path) -> Check:
-    """A file can be written and synced where runs are written; nothing is left behind."""
+    """Whether a file can be written and synced in the folder of runs; nothing is left behind."""
     place = nearest(runs)
     try:
         with tempfile.TemporaryFile(dir=place) as file:
@@ -79,7 +79,7 @@ def check_runs(runs: Path) -> Check:
 
 
 def check_evaluation() -> list[Check]:
-    """A real candidate runs and is judged: the built-in task's initial program. Then, what confines it meanwhile."""
+    """Whether a real candidate runs and is judged: the built-in task's initial program. Then the sandbox around it."""
     try:
         task = load_task(DEFAULT_TASK)
         with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
@@ -92,30 +92,30 @@ def check_evaluation() -> list[Check]:
         check = Check("evaluation", Finding.OK, detail)
     else:
         detail = f"the initial program, which is correct, ended as {evaluation.outcome.value}: {evaluation.detail}"
-        fix = "reinstall evolve; if that does not help, report this line"
+        fix = "reinstall evolve; if that fails, report this line"
         check = Check("evaluation", Finding.BROKEN, detail, fix)
     return [check, check_memory(task.suite().limits.memory_mb), *check_layers(evaluation.sandbox)]
 
 
 def check_memory(memory_mb: int) -> Check:
-    """Whether there is room for a worker on each core, each at the limit of the built-in task."""
+    """Whether memory is enough for a worker on each core, each at the limit of the built-in task."""
     workers = len(os.sched_getaffinity(0))
     short, free = memory_shortage(workers, memory_mb), free_memory_mb()
     if short:
         return Check("memory", Finding.ABSENT, short, "free memory", needed=False)
-    detail = "it is not known how much is free" if free is None else f"{free:,} MB are free"
+    detail = "the amount of free memory is unknown" if free is None else f"{free:,} MB are free"
     return Check("memory", Finding.OK, f"{detail}; {workers} workers may take {memory_mb} MB each")
 
 
 def check_layers(level: str) -> list[Check]:
-    """The sandbox level, and what each layer was seen to stop when it was attacked; then the same of scripts."""
+    """The sandbox level, and the result of an attack on each layer, for candidates and for scripts."""
     sandbox = Check("sandbox", Finding.OK, f"level {level}")
     if level == NONE:
-        fix = "see the layers below; score only programs whose origin you trust"
+        fix = "see the layers below; score only programs that you trust"
         sandbox = Check("sandbox", Finding.ABSENT, "level none: a candidate is not confined", fix)
     try:
         return [sandbox, *probe_candidates(), *probe_scripts()]
-    except EvaluatorError:  # no worker runs at all: the check of the evaluation says why
+    except EvaluatorError:  # no worker runs at all: the check "evaluation" says why
         return [sandbox]
 
 

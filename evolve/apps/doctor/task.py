@@ -1,5 +1,5 @@
-"""Is a task sound? Everything of it is loaded and used: the initial program is scored, the judge gets wrong answers of
-every type, and the score is seen to move."""
+"""Is a task sound? All its parts are loaded and used: the initial program is scored, the judge gets wrong answers of
+every type, and changed programs get other scores."""
 
 import math
 from collections.abc import Iterator
@@ -29,20 +29,20 @@ from evolve.review.texts import counted
 
 _VARIANTS: Final = 12
 _MOST_VARIANTS: Final = 40
-"""So many programs are scored to see whether the score moves, and at most so many while it does not."""
+"""The number of programs scored to see whether the score changes, and the most while it does not."""
 _FAR: Final = 8
-"""After so many changes upon each other it begins with the initial program again."""
+"""The number of successive changes before it starts from the initial program again."""
 _ASKED: Final = 3
-"""The judge gets wrong answers to so many instances."""
+"""The number of instances with wrong answers to the judge."""
 _NO_ANSWER: tuple[Any, ...] = (None, math.nan, math.inf, "", {}, True, "nonsense", {"nonsense": 1}, [None], [[[]]])
-"""What is no answer to anything that is asked for with numbers and lists."""
+"""Values that are no answer to an instance of numbers and lists."""
 _NOT_IMPORTABLE: Final = "is not available in the sandbox"  # so says `evaluator.sandbox.runner`
 _PARTS: tuple[Any, ...] = (None, math.nan, -1, 10**30, "x", [], True, {})
-_NEVER: Final = 2  # of those, the first are no answer to anything at all
+_NEVER: Final = 2  # the first ones are no answer to any instance
 
 
 class _Listening:
-    """A judge that keeps the answers that it is given."""
+    """A judge that keeps its answers."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -64,7 +64,7 @@ class _Listening:
 
 
 def examine_task(name: str) -> list[Check]:
-    """Every check of a task, in the order in which a person would repair things."""
+    """Every check of a task, in the order of repair."""
     try:
         task = load_task(name)
         suites = [task.suite(suite) for suite in task.suites]
@@ -73,16 +73,16 @@ def examine_task(name: str) -> list[Check]:
         suite = task.suite()
         called = f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
         sizes = [f"suite {one.name} with {counted(len(one.instances), 'instance')}" for one in suites]
-        checks = [Check("files", Finding.OK, ", ".join((task.name, called, *sizes))), *_said(task, suite)]
+        checks = [Check("files", Finding.OK, ", ".join((task.name, called, *sizes))), *_check_declared(task, suite)]
         with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
             evaluation = evaluator.examine(source, evaluator.evaluate(source))
-            checks.append(_initial(task, evaluation))
-            checks += [] if task.self_judged else list(_of_judge(task, suite, listening.answers))
-            if evaluation.correct and not task.uses_clock:  # a clock never shows the same twice
-                checks.append(_movement(task, evaluator, source, evaluation))
+            checks.append(_check_initial(task, evaluation))
+            checks += [] if task.self_judged else list(_check_judge(task, suite, listening.answers))
+            if evaluation.correct and not task.uses_clock:  # measured times always differ
+                checks.append(_check_sensitivity(task, evaluator, source, evaluation))
     except (EvaluatorError, InputError) as cause:
         wrong = isinstance(cause, TaskError | InputError)
-        fix = "correct what the message names" if wrong else "do what the message says"
+        fix = "fix the problem described above" if wrong else "do what the message says"
         return [Check("task", Finding.BROKEN, str(cause), fix)]
     return checks
 
@@ -95,14 +95,14 @@ def _missing(name: str, detail: str, fix: str) -> Check:
     return Check(name, Finding.ABSENT, detail, fix, needed=False)
 
 
-def _said(task: Task, suite: Suite) -> Iterator[Check]:
-    """What the task does not say, and what holds then."""
+def _check_declared(task: Task, suite: Suite) -> Iterator[Check]:
+    """The declarations that the task lacks, and their defaults."""
     path, objective = task.folder / FILE, task.objective
     text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
     if "objective:" in text or task.uses_clock:
         yield Check("objective", Finding.OK, f"{objective.direction.value} {objective.metric}")
     else:
-        fix = f"say it in {path}: `objective: {{metric: NAME, direction: minimise}}` (or maximise)"
+        fix = f"write in {path}: `objective: {{metric: NAME, direction: minimise}}` (or maximise)"
         yield _missing("objective", f"not stated, so `{objective.metric}` is maximised", fix)
     if not task.prompt_text:
         yield _missing(
@@ -110,7 +110,7 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
         )
     if task.self_judged:
         fix = "write a judge.py in the task's folder: it scores answers outside the program's process"
-        yield _missing("judge", "none: scores are self-judged, for a program shares the process that makes them", fix)
+        yield _missing("judge", "none: scores are self-judged, since a program shares the scoring process", fix)
         return
     if not task.uses_clock and all(instance.bound is None for instance in suite.instances):
         bound = "lower_bound" if objective.per_instance is Direction.MINIMISE else "upper_bound"
@@ -118,24 +118,24 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
             f'if you can prove one, write a file `{{"bounds": [{{"{bound}": 0}}, ...]}}` with an entry for each '
             f"instance, and name it in {path}: `suites: {{{suite.name}: {{bounds: FILE}}}}`"
         )
-        yield _missing("bounds", f"suite {suite.name} has none: how far a score can go is not known", fix)
+        yield _missing("bounds", f"suite {suite.name} has none: the best possible score is unknown", fix)
     if suite.held_out is None:
         fix = "name a suite of other instances as `held_out`"
-        yield _missing("held-out suite", "none: nothing shows a program that fits these instances only", fix)
+        yield _missing("held-out suite", "none: overfitting would go unnoticed", fix)
 
 
-def _initial(task: Task, evaluation: Evaluation) -> Check:
+def _check_initial(task: Task, evaluation: Evaluation) -> Check:
     if evaluation.correct:
         return Check("initial program", Finding.OK, sentence(evaluation))
     why = evaluation.quarantine or f"{evaluation.outcome.value}: {evaluation.detail}"
-    fix = "a run begins with a program that is correct: repair it"
+    fix = "a run needs a correct initial program: repair it"
     if evaluation.outcome is Outcome.LOAD_ERROR and _NOT_IMPORTABLE in why:
         fix += f", or list the package in {task.folder / FILE}: `packages: [NAME]`"
     return _broken("initial program", f"{task.initial}: {why}", fix)
 
 
-def _of_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[Check]:
-    """What the judge does with answers, right and wrong, and with a program that fails."""
+def _check_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[Check]:
+    """How the judge handles right and wrong answers, and a program that fails."""
     judge, path = task.judge, task.folder / "judge.py"
     asked = [instance for instance in suite.instances if instance.index in answers][:_ASKED]
     for instance in asked:
@@ -144,7 +144,7 @@ def _of_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[
             detail = (
                 f"{path}: judge() gives {first.cost} and then {again.cost} for one answer to instance {instance.index}"
             )
-            yield _broken("judge", detail, "a judge must use no clock, no unseeded random numbers, and keep nothing")
+            yield _broken("judge", detail, "a judge must use no clock, no unseeded random numbers and no state")
             return
     raised, taken, tried = [], [], 0
     for instance in asked or suite.instances[:1]:
@@ -159,16 +159,18 @@ def _of_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[
                 taken.append((number < _NEVER, one_line(repr(wrong), 60)))
     if raised:
         yield _broken(
-            "wrong answers", raised[0], "a judge has to take any JSON value: raise InvalidAnswer for what is none"
+            "wrong answers", raised[0], "a judge must handle any JSON value: raise InvalidAnswer for a wrong one"
         )
     elif any(never for never, _ in taken):
-        said = ", ".join(dict.fromkeys(text for never, text in taken if never))
-        yield _broken("wrong answers", f"{path}: judge() takes {said} for an answer", "raise InvalidAnswer for it")
+        examples = ", ".join(dict.fromkeys(text for never, text in taken if never))
+        yield _broken("wrong answers", f"{path}: judge() accepts {examples} as an answer", "raise InvalidAnswer for it")
     elif taken:
-        said = ", ".join(dict.fromkeys(text for _, text in taken))
-        yield _missing("wrong answers", f"{path}: judge() takes {said} for an answer", "is that meant?")
+        examples = ", ".join(dict.fromkeys(text for _, text in taken))
+        yield _missing(
+            "wrong answers", f"{path}: judge() accepts {examples} as an answer", "check that this is intended"
+        )
     else:
-        yield Check("wrong answers", Finding.OK, f"{tried} were tried, and each was refused or judged")
+        yield Check("wrong answers", Finding.OK, f"{tried} malformed answers tried; the judge handled all of them")
     failed = [Verdict(outcome=Outcome.EXCEPTION, detail="it raised") for _ in suite.instances]
     judge.summarise(failed, suite.instances)
     for instance in asked[:1]:
@@ -177,24 +179,23 @@ def _of_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[
 
 
 def wrong_answers(right: object) -> list[Any]:
-    """Answers of every type; the first are none at all, the rest are `right` with something wrong about it."""
-    found: list[Any] = [*_NO_ANSWER, [], -1, 0, 10**30, 1e300, -1e-300, [[0, 10**9]]]
+    """Wrong answers of every type: first values that are never an answer, then faulty variants of `right`."""
+    answers: list[Any] = [*_NO_ANSWER, [], -1, 0, 10**30, 1e300, -1e-300, [[0, 10**9]]]
     if isinstance(right, list) and right:
-        found += [right + right, right[:-1], [*right, right[0]], [right[0]] * len(right), right[::-1]]
-        found += [[wrong, *right[1:]] for wrong in _PARTS]
-        found += [[inner, *right[1:]] for inner in (wrong_answers(right[0]) if isinstance(right[0], list) else [])]
+        answers += [right + right, right[:-1], [*right, right[0]], [right[0]] * len(right), right[::-1]]
+        answers += [[wrong, *right[1:]] for wrong in _PARTS]
+        answers += [[inner, *right[1:]] for inner in (wrong_answers(right[0]) if isinstance(right[0], list) else [])]
     elif isinstance(right, dict) and right:
         key = next(iter(right))
-        found += [{**right, key: wrong} for wrong in _PARTS]
-        found += [{name: value for name, value in right.items() if name != key}, {**right, "foreign": 1}]
+        answers += [{**right, key: wrong} for wrong in _PARTS]
+        answers += [{name: value for name, value in right.items() if name != key}, {**right, "foreign": 1}]
     elif isinstance(right, int | float):
-        found += [-right, str(right), [right], right + 0.5]
-    return found
+        answers += [-right, str(right), [right], right + 0.5]
+    return answers
 
 
-def _movement(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: Evaluation) -> Check:
-    """Whether the score is another one for another program: what the offline proposer makes of the initial one, change
-    upon change."""
+def _check_sensitivity(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: Evaluation) -> Check:
+    """Whether the score changes with the program: the offline proposer changes the initial one step by step."""
     try:
         proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
     except EvolveError as cause:
@@ -207,17 +208,17 @@ def _movement(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: E
         edit = proposer.propose(_request(number, parent, evaluation))
         if edit is None:
             break
-        found = evaluator.evaluate(edit.source)
-        correct += found.correct
-        if found.correct:
-            scores.add(found.combined_score)
+        variant = evaluator.evaluate(edit.source)
+        correct += variant.correct
+        if variant.correct:
+            scores.add(variant.combined_score)
             parent = edit.source if number % _FAR else source
     value = named_value(evaluation.objective, evaluation.value)
     if len(scores) > 1:
-        detail = f"it moves: {len(scores)} different ones of {correct + 1} correct programs near {value}"
+        detail = f"sensitive: {correct} small variations of {value} gave {len(scores) - 1} other scores"
         return Check("score", Finding.OK, detail)
-    fix = "without a model, constants to move or `ingredients` are needed; a judge must tell programs apart"
-    return _missing("score", f"it does not move: {correct} programs made offline score {value} as well", fix)
+    fix = "without a model, add constants or `ingredients`; the judge must give different programs different scores"
+    return _missing("score", f"not sensitive: {correct} programs made offline also score {value}", fix)
 
 
 def _request(number: int, source: str, evaluation: Evaluation) -> Request:

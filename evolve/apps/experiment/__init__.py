@@ -1,1 +1,1 @@
-"""Configurations x seeds at equal budgets: planned, run several at a time, gone on with, compared."""
+"""Experiments: configurations x seeds at equal budgets, planned, run in parallel, resumed, compared."""

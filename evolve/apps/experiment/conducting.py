@@ -1,4 +1,4 @@
-"""The runs of an experiment, several at a time, each in a process of its own."""
+"""The runs of an experiment: the state of each, and how they run, several at a time, each in its own process."""
 
 import json
 import queue
@@ -12,41 +12,98 @@ from typing import Any, Final
 
 from evaluator.sandbox.options import SandboxOptions
 from evolve.apps.experiment.plan import PlannedRun
-from evolve.apps.experiment.standing import RunStanding
+from evolve.archive.events import FreshState
+from evolve.archive.layout import JOURNAL
+from evolve.archive.reader import RunReader
+from evolve.archive.records import CONFIRMING
+from evolve.review.comparison import JudgedTogether, grouped, read_run
+from evolve.search.stopping import StopReason
+from evolve.trust import stored_config
+
+_LIMITS = (StopReason.GENERATIONS, StopReason.BUDGET)
+_FOR_GOOD = (StopReason.PATIENCE, StopReason.CEILING, StopReason.UNCONFIRMED)
+_CHECKED = (*CONFIRMING, FreshState.FAILED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStanding:
+    """The state of a planned run: whether it was begun, whether it is done, and why it last stopped."""
+
+    run: PlannedRun
+    begun: bool
+    done: bool
+    finished: str | None = None
+    proposals: int = 0
+    best: float | None = None
+
+
+def standing(run: PlannedRun) -> RunStanding:
+    """The state of one run. Raises ArchiveError if its folder is damaged or no run."""
+    if not (run.folder / JOURNAL).is_file():
+        return RunStanding(run=run, begun=False, done=False)
+    with RunReader.open(run.folder) as archive:
+        finished, best = archive.finished, archive.best
+        config = stored_config(archive)
+        same = (config.generations, config.budget_usd) == (run.config.generations, run.config.budget_usd)
+        checked = archive.fresh_of_best in _CHECKED  # else resuming makes the check
+        done = checked and not archive.unfinished() and (finished in _FOR_GOOD or (finished in _LIMITS and same))
+        return RunStanding(
+            run=run,
+            begun=True,
+            done=done,
+            finished=finished,
+            proposals=archive.ended - 1,
+            best=None if best is None else best.value,
+        )
+
+
+def side_by_side(runs: Sequence[PlannedRun]) -> list[JudgedTogether]:
+    """These runs, grouped by judge and configuration. Raises ArchiveError, or InputError for fewer than two."""
+    read = []
+    for run in runs:
+        with RunReader.open(run.folder) as archive:
+            read.append(read_run(run.folder.name, archive))
+    return grouped(read)
+
 
 _TICK_S: Final = 0.5
-_LAST_WORDS: Final = 2000  # of what a process that died wrote as an error
+_MOST_OUTPUT: Final = 2000  # characters of a dead process's error output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What a run said: `begun`, how far it has come (`done`, `best`), how it ended (`reason`), or `error` with its exit
-    code. A run is None when nothing was said for a moment."""
+    """A message of a run: `begun`, its progress (`done`, `best`), how it ended (`reason`), or `error` with its exit
+    code. `run` is None if no message came for a moment."""
 
     run: PlannedRun | None
-    said: Mapping[str, Any]
+    message: Mapping[str, Any]
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the run has ended."""
+        return "reason" in self.message or "error" in self.message
 
 
 class Conductor:
-    """Runs what is open, at most `at_once` at a time. `heard` tells what they say, until all have ended."""
+    """Runs the open runs, at most `at_once` at a time. `heard` gives their messages until all have ended."""
 
     def __init__(self, open_runs: Sequence[RunStanding], *, at_once: int, confined: SandboxOptions) -> None:
         self._left = deque(open_runs)
         self._at_once = at_once
         self._confined = confined
         self._under_way: dict[str, subprocess.Popen[bytes]] = {}
-        self._said: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self._stopping = False
 
     def heard(self) -> Iterator[Heard]:
-        """What the runs say, as they say it."""
+        """The messages of the runs, as they come."""
         try:
-            while self._begin_what_may():
+            while self._schedule():
                 try:
-                    heard = self._said.get(timeout=_TICK_S)
+                    heard = self._messages.get(timeout=_TICK_S)
                 except queue.Empty:
-                    heard = Heard(run=None, said={})
-                if heard.run is not None and ("reason" in heard.said or "error" in heard.said):
+                    heard = Heard(run=None, message={})
+                if heard.run is not None and heard.is_last:
                     del self._under_way[heard.run.shown]
                 yield heard
         finally:
@@ -55,14 +112,14 @@ class Conductor:
                 child.wait()
 
     def stop(self) -> None:
-        """Begin none any more, and let those under way end as after Ctrl-C."""
+        """Begin no further run, and let those in progress end as after Ctrl-C."""
         self._stopping = True
         for child in self._under_way.values():
             assert child.stdin is not None
             child.stdin.close()
 
-    def _begin_what_may(self) -> bool:
-        """Begin as many as may be under way; whether any is."""
+    def _schedule(self) -> bool:
+        """Begin as many runs as may be in progress; whether any is."""
         while self._left and len(self._under_way) < self._at_once and not self._stopping:
             self._begin(self._left.popleft())
         return bool(self._under_way)
@@ -74,7 +131,7 @@ class Conductor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is told to the experiment, which tells its runs
+            start_new_session=True,  # Ctrl-C reaches the experiment, which stops its runs
         )
         job = {
             "shown": run.shown,
@@ -88,25 +145,24 @@ class Conductor:
         child.stdin.write(json.dumps(job).encode() + b"\n")
         child.stdin.flush()
         self._under_way[run.shown] = child
-        self._said.put(Heard(run=run, said={"begun": standing.begun}))
+        self._messages.put(Heard(run=run, message={"begun": standing.begun}))
         threading.Thread(target=self._listen, args=[run, child], daemon=True).start()
 
     def _listen(self, run: PlannedRun, child: subprocess.Popen[bytes]) -> None:
-        """Pass on what a run says; that it died without a word about it is said for it."""
+        """Pass on the messages of a run; if its process dies without a last one, add an error."""
         assert child.stdout is not None and child.stderr is not None
         complaints: deque[str] = deque(maxlen=20)
         lines = (line.decode("utf-8", "replace").strip() for line in child.stderr)
         reader = threading.Thread(target=complaints.extend, args=[lines], daemon=True)
         reader.start()
-        ended = False
+        heard = Heard(run=run, message={})
         for line in child.stdout:
-            said = json.loads(line)
-            ended = ended or "reason" in said or "error" in said
-            if not ended:
-                self._said.put(Heard(run=run, said=said))
+            heard = Heard(run=run, message=json.loads(line))
+            if not heard.is_last:  # the last one follows the end of the process
+                self._messages.put(heard)
         code = child.wait()
         reader.join()
-        if not ended:
-            words = " ".join(complaints)[-_LAST_WORDS:] or "it said nothing"
-            said = {"error": f"its process ended with {code}: {words}", "exit_code": 3}
-        self._said.put(Heard(run=run, said=said))
+        if not heard.is_last:
+            output = " ".join(complaints)[-_MOST_OUTPUT:] or "without an error message"
+            heard = Heard(run=run, message={"error": f"its process ended with {code}: {output}", "exit_code": 3})
+        self._messages.put(heard)

@@ -1,4 +1,4 @@
-"""What an experiment is: its file read, held against what has begun already, and unfolded into runs."""
+"""The plan of an experiment: read from its file, checked against an earlier beginning, and expanded into runs."""
 
 import json
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from evolve.core.files import read_text, write_file
 from evolve.review.runs import RUNS
 
 PLAN: Final = "experiment.json"
-"""The plan of an experiment in its folder: what its runs were begun with."""
+"""The file in an experiment's folder with the plan of its runs."""
 MOST_RUNS: Final = 2000
 MOST_ATTEMPTS: Final = 1_000_000
-"""So many generations a run has at most, where only dollars end it."""
+"""The limit of generations if only dollars end a run."""
 
 _OF_THE_EXPERIMENT: Final = ("seed", "generations", "budget_usd", "minutes")
 _OF_THE_BASE: Final = (*_OF_THE_EXPERIMENT, "task", "suite")
@@ -36,17 +36,17 @@ class PlannedRun:
 
     @property
     def shown(self) -> str:
-        """What lines on a terminal call it."""
+        """Its name on a terminal."""
         return f"{self.configuration}, seed {self.seed}"
 
 
 _INSTEAD: Final = {
-    "seed": "`seeds` says which",
-    "generations": "`budget.attempts` says how many",
-    "budget_usd": "`budget.usd` says how much",
-    "minutes": "minutes are no equal budget; `budget` says attempts or dollars",
-    "task": "it belongs into `base`",
-    "suite": "it belongs into `base`",
+    "seed": "set it by `seeds`",
+    "generations": "set it by `budget.attempts`",
+    "budget_usd": "set it by `budget.usd`",
+    "minutes": "minutes are no equal budget; set attempts or dollars in `budget`",
+    "task": "set it in `base`",
+    "suite": "set it in `base`",
 }
 
 
@@ -73,7 +73,7 @@ def _seeds(value: Any) -> tuple[int, ...]:
         return tuple(range(value))
     whole = isinstance(value, list) and value and all(type(seed) is int and seed >= 0 for seed in value)
     if not whole or len(set(value)) < len(value):
-        raise ValueError("must be how many there are (0, 1, ...), or a list of different whole numbers")
+        raise ValueError("must be the number of seeds (0, 1, ...), or a list of different whole numbers")
     return tuple(value)
 
 
@@ -85,7 +85,7 @@ _Settings = Annotated[dict[str, Any], BeforeValidator(_settings)]
 
 
 class RunBudget(Section):
-    """What each run may use; None where there is no such limit."""
+    """The budget of each run; None for no such limit."""
 
     attempts: int | None = Field(default=None, ge=1, le=MOST_ATTEMPTS)
     usd: float | None = Field(default=None, gt=0)
@@ -98,7 +98,7 @@ class RunBudget(Section):
 
 
 class Plan(Section):
-    """Configurations (by name, as dotted keys), each to be run with every seed at one budget."""
+    """Configurations (by name, as dotted keys), each of which runs with every seed at one budget."""
 
     name: _Name
     base: _Settings = Field(default={})
@@ -120,19 +120,19 @@ class Plan(Section):
 
     @property
     def folder(self) -> Path:
-        """Where its runs are kept."""
+        """The folder of its runs."""
         return RUNS / self.name
 
     def runs(self) -> list[PlannedRun]:
-        """Every run, seed by seed, so that what is done so far can be compared at any time.
+        """Every run, seed by seed, so that the finished ones can be compared at any time.
 
-        Raises InputError for a configuration that cannot be, or two that are one.
+        Raises InputError for an invalid configuration, or two equal ones.
         """
         by_name = {name: self._config(name, self.seeds[0]) for name in self.configurations}
         for name, config in by_name.items():
-            twin = next(other for other, theirs in by_name.items() if theirs == config)
-            if twin != name:
-                raise InputError(f"configurations.{name}: is the same as {twin}, so there is nothing to compare")
+            first = next(earlier for earlier, theirs in by_name.items() if theirs == config)
+            if first != name:
+                raise InputError(f"configurations.{name}: is the same as {first}, so there is nothing to compare")
         return [
             PlannedRun(
                 configuration=name, seed=seed, folder=self.folder / f"{name}-s{seed}", config=self._config(name, seed)
@@ -156,8 +156,8 @@ def read_plan(path: Path) -> Plan:
 
 
 def settle(plan: Plan) -> None:
-    """Note in the folder what its runs are begun with. Where it holds an experiment already, that must be this one: it
-    may have got more configurations, more seeds or a larger budget since. Raises InputError otherwise."""
+    """Write the plan into its folder. If there is one already, this must be its continuation: only more configurations,
+    more seeds or a larger budget are allowed. Raises InputError otherwise."""
     file = plan.folder / PLAN
     if file.exists():
         try:
@@ -181,8 +181,8 @@ def _require_continuation(before: Plan, now: Plan, file: Path) -> None:
     changed += ["budget.usd"] * _is_less(now.budget.usd, before.budget.usd)
     if changed:
         raise InputError(
-            f"{', '.join(changed)}: not what the runs in {file.parent} were begun with (see {file.name} there); put it "
-            "back, or give the experiment another `name`. More seeds, more configurations or a larger budget may come"
+            f"{', '.join(changed)}: not as in the plan of the runs in {file.parent} (see {file.name} there); restore "
+            "it, or give the experiment another `name`. More seeds, more configurations or a larger budget are allowed"
         )
 
 

@@ -1,7 +1,7 @@
-"""One run of an experiment in a process of its own: told what on its input, it tells how it goes, a JSON line each.
+"""One run of an experiment in its own process: it reads its job from the input and writes its progress as JSON lines.
 
-Once its input ends it stops as after Ctrl-C, with all that was answered on record: so none outlives the experiment,
-however that ends. `python -m evolve.apps.experiment.single` is begun by `evolve.apps.experiment.conducting` alone.
+When its input ends, it stops as after Ctrl-C, with all answers on record, so it never outlives the experiment. Only
+`evolve.apps.experiment.conducting` begins `python -m evolve.apps.experiment.single`.
 """
 
 import json
@@ -22,21 +22,21 @@ from evolve.loop.session import Changes, Session, new_session, resumed_session
 from evolve.progress import Event, Progress
 
 _EVERY_S = 0.5
-"""How often it tells how far it has come, at most."""
+"""The least interval between two messages about its progress."""
 
 
 class _Teller:
-    """A listener that writes how far the run has come."""
+    """A listener that writes the progress of the run."""
 
     def __init__(self) -> None:
         self._last = 0.0
 
     def tell(self, event: Event, progress: Progress) -> None:
-        """Something happened."""
+        """Write the progress after an event."""
         self.tick(progress)
 
     def tick(self, progress: Progress) -> None:
-        """Time went on."""
+        """Write the progress, at most once in an interval."""
         if time.monotonic() - self._last >= _EVERY_S:
             self._last = time.monotonic()
             best = progress.best
@@ -44,7 +44,7 @@ class _Teller:
 
 
 def main() -> int:
-    """Conduct the run that the first line of the input names. 0, or the exit code of what went wrong."""
+    """Conduct the run in the first line of the input. Returns 0, or the exit code of the failure."""
     job = json.loads(sys.stdin.buffer.readline())
     interrupt = threading.Event()
     threading.Thread(target=_watch_input, args=[interrupt], daemon=True).start()
@@ -75,11 +75,11 @@ def _watch_input(interrupt: threading.Event) -> None:
     interrupt.set()
 
 
-def _write(said: Mapping[str, Any]) -> None:
+def _write(message: Mapping[str, Any]) -> None:
     try:
-        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever listened is gone; the end of the input says so, too
+    except BrokenPipeError:  # the experiment is gone, so the input ends as well
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

@@ -1,1 +1,1 @@
-"""Folders that were written for other systems, as tasks: what is taken over, what is not. Nothing of theirs is run."""
+"""Tasks of other systems, converted: what is taken over and what is not. None of their code is run."""

@@ -1,4 +1,4 @@
-"""The way from what somebody named to what `evolve` runs, where it belongs to another system or lies elsewhere."""
+"""Hints for files and folders that `evolve` cannot run as given: they belong to another system, or elsewhere."""
 
 from pathlib import Path
 from typing import Final
@@ -23,8 +23,8 @@ _RUN: Final = "run.yaml"
 
 
 def system_of_folder(folder: Path) -> str | None:
-    """The option of `evolve new` for a folder that holds another system's task; None for one of ours, or of nobody's.
-    Raises InputError when its evaluator cannot be read."""
+    """The option of `evolve new` for a folder with another system's task; None for any other folder. Raises InputError
+    if its evaluator cannot be read."""
     if not folder.is_dir() or any((folder / name).is_file() for name in (FILE, JUDGE)):
         return None
     stems = {path.stem for path in folder.iterdir() if path.is_file()}
@@ -40,19 +40,19 @@ def system_of_folder(folder: Path) -> str | None:
 
 
 def system_of_document(document: dict[str, object]) -> str | None:
-    """The option of `evolve new` for the folder of a configuration with another system's keys; None without any, and
-    where keys of ours stand there too: those others are mistakes."""
+    """The option of `evolve new` for a configuration with another system's keys; None without such keys, and if there
+    are keys of ours too: the others are mistakes then."""
     if document.keys() & Config.model_fields.keys():
         return None
     return next((option for option, keys in _KEYS.items() if keys & document.keys()), None)
 
 
 def import_hint(named: Path, *, as_task: bool) -> str | None:
-    """What to do with a file or a folder that `evolve run` was given and cannot run, `as_task` or as its configuration;
-    None where nobody knows. Raises InputError when it cannot be read."""
+    """What to do with a file or a folder that `evolve run` cannot use, `as_task` or as its configuration; None without
+    a hint. Raises InputError if it cannot be read."""
     if not named.exists():
-        a_task = not as_task and str(named) in built_in_tasks()
-        return f"it is a task: {command('run', '--task', named)}" if a_task else None
+        is_task = not as_task and str(named) in built_in_tasks()
+        return f"it is a task: {command('run', '--task', named)}" if is_task else None
     words: list[str | Path] = [named]
     if named.is_dir():
         option = system_of_folder(named)
@@ -60,7 +60,7 @@ def import_hint(named: Path, *, as_task: bool) -> str | None:
         option = system_of_document(read_mapping(named, error=InputError, foreign=True))
         words = [named.parent, "--config", named.name]
     if option is not None:
-        return f"it belongs to {_NAMES[option]}; make a task of its folder: {command('new', 'mine', option, *words)}"
+        return f"it belongs to {_NAMES[option]}; convert its folder to a task: {command('new', 'mine', option, *words)}"
     if as_task or not named.is_dir():
         return None
     if (named / _RUN).is_file():
@@ -70,9 +70,9 @@ def import_hint(named: Path, *, as_task: bool) -> str | None:
     return None
 
 
-def other_way(folder: Path, option: str, new: Path) -> str | None:
-    """The command for a folder that is not of the system that `option` names, but of the other; None if it is not."""
-    found = system_of_folder(folder)
-    if found in (None, option):
+def hint_for_other_system(folder: Path, option: str, new: Path) -> str | None:
+    """The command for a folder of the other system than `option` names; None if it belongs to neither or to that."""
+    system = system_of_folder(folder)
+    if system in (None, option):
         return None
-    return f"it belongs to {_NAMES[found]}: {command('new', new, found, folder)}"
+    return f"it belongs to {_NAMES[system]}: {command('new', new, system, folder)}"

@@ -1,4 +1,4 @@
-"""What the Python files of another system's folder say, read from their text: nothing of theirs is run."""
+"""The settings and imports in Python files of another system, read from their text: none of their code is run."""
 
 import ast
 import sys
@@ -24,34 +24,34 @@ _SECTIONS: Final = {
 
 
 class _NotPlain(Exception):
-    """A value is computed, so that its text does not say what it is."""
+    """A value is computed, so its text does not show it."""
 
 
 def configured_in(source: str) -> tuple[dict[str, Any], list[str]]:
-    """The sections (`evo_config`, `db_config`, `job_config`) of the calls `EvolutionConfig(...)` and their like in a
-    script, with the keys whose values are computed and so not known. Raises SyntaxError."""
+    """The sections (`evo_config`, `db_config`, `job_config`) of calls such as `EvolutionConfig(...)` in a script, and
+    the keys whose values are computed and thus unknown. Raises SyntaxError."""
     tree = ast.parse(source)
     names: dict[str, ast.expr] = {
         node.targets[0].id: node.value
         for node in tree.body
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
     }
-    found: dict[str, Any] = {}
+    sections: dict[str, Any] = {}
     computed: list[str] = []
     for section, key, node in _settings(tree):
-        values = found.setdefault(section, {})
+        values = sections.setdefault(section, {})
         try:
             value = _plain(node, names)
         except _NotPlain:
             computed.append(f"{section}.{key}")
             continue
         values |= value if key == "**" and isinstance(value, dict) else {key: value}
-    return found, computed
+    return sections, computed
 
 
 def _settings(tree: ast.Module) -> Iterator[tuple[str, str, ast.expr]]:
     """Section, key and value of each argument of such a call, and of each `config["evo_config"]["key"] = value`. The
-    key of `**values` is `**`; a section that is read from a file (`**config["evo_config"]`) is none."""
+    key of `**values` is `**`; sections read from a file (`**config["evo_config"]`) are skipped."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and (section := _SECTIONS.get(called(node))) is not None:
             for keyword in node.keywords:
@@ -64,7 +64,7 @@ def _settings(tree: ast.Module) -> Iterator[tuple[str, str, ast.expr]]:
 
 
 def _path(node: ast.expr) -> list[str]:
-    """The names in `config["evo_config"]["key"]` or `evo_config.key`, from left to right; none of anything else."""
+    """The names in `config["evo_config"]["key"]` or `evo_config.key`, from left to right; else empty."""
     names: list[str] = []
     while isinstance(node, ast.Subscript | ast.Attribute):
         if isinstance(node, ast.Attribute):
@@ -78,8 +78,8 @@ def _path(node: ast.expr) -> list[str]:
 
 
 def _plain(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
-    """The value that an expression spells out, also by the name of a constant of the module. Raises _NotPlain."""
-    if isinstance(node, ast.Name) and node.id in names:  # each name once, so that none can mean itself
+    """The value of an expression of literals and names of the module's constants. Raises _NotPlain."""
+    if isinstance(node, ast.Name) and node.id in names:  # each name once, so that none can refer to itself
         return _plain(names[node.id], {name: value for name, value in names.items() if name != node.id})
     if isinstance(node, ast.List | ast.Tuple):
         return [_plain(entry, names) for entry in node.elts]
@@ -92,15 +92,15 @@ def _plain(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
             return left + right
         raise _NotPlain
     if isinstance(node, ast.Call):
-        return _made(node, names)
+        return _plain_call(node, names)
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise _NotPlain from None
 
 
-def _made(node: ast.Call, names: Mapping[str, ast.expr]) -> Any:
-    """What `dict(...)`, `dedent(text)` and `text.strip()` make. Raises _NotPlain."""
+def _plain_call(node: ast.Call, names: Mapping[str, ast.expr]) -> Any:
+    """The value of `dict(...)`, `dedent(text)` or `text.strip()`. Raises _NotPlain."""
     name = called(node)
     if name == "dict" and not node.args and all(keyword.arg for keyword in node.keywords):
         return {str(keyword.arg): _plain(keyword.value, names) for keyword in node.keywords}
@@ -116,20 +116,20 @@ def _made(node: ast.Call, names: Mapping[str, ast.expr]) -> Any:
 
 
 def names_in(path: Path) -> frozenset[str]:
-    """The names that a Python file defines or imports outside of functions and classes (`*` where it imports whatever
-    there is). Raises InputError where it is no Python."""
+    """The names that a Python file defines or imports outside functions and classes (`*` for a star import). Raises
+    InputError for anything but Python."""
     try:
         return frozenset(top_level_names(ast.parse(read_text(path))))
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(f"{one_line(str(path))}: is no Python program ({one_line(str(error))})") from None
+        raise InputError(f"{one_line(str(path))}: is not a Python program ({one_line(str(error))})") from None
 
 
 def absent(
     files: Mapping[str, bytes], roots: Collection[str], stand_ins: Collection[str]
 ) -> tuple[list[str], list[str]]:
-    """The modules that the Python files `roots`, and what they import of `files`, cannot import: neither in `files`,
-    nor of the standard library, nor installed, nor one of the `stand_ins`. First those that a file imports as it is
-    loaded, then those that only functions import. An import in a `try` may fail, and is not looked at."""
+    """The missing modules that the Python files `roots` import, directly or through `files`: they are neither in
+    `files`, nor in the standard library, nor installed, nor among the `stand_ins`. First those imported at load time,
+    then those that only functions import. An import in a `try` may fail, and is ignored."""
     waiting, seen = [name for name in roots if name.endswith(".py")], set[str]()
     missing: dict[bool, set[str]] = {False: set(), True: set()}
     while waiting:
@@ -150,15 +150,14 @@ def absent(
 
 
 def _files_of(module: str) -> list[str]:
-    """The files that a module may stand in, its packages' too."""
+    """The possible files of a module and its packages."""
     parts = module.split(".")
     stems = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
     return [f"{stem}{ending}" for stem in stems for ending in (".py", "/__init__.py")]
 
 
 def _imported(content: bytes) -> Iterator[tuple[str, bool]]:
-    """The modules that a file imports, but for those in a `try`, and whether a function does; none of a file that is no
-    Python."""
+    """The modules that a file imports outside a `try`, and whether a function does so; none for invalid Python."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError):

@@ -1,5 +1,5 @@
-"""What of somebody else's configuration means something here: pure functions of the document. It is read key by key, so
-that what was not taken over can be listed."""
+"""Settings from another system's configuration: pure functions of the document. They take it key by key, so that the
+keys that were not taken over can be listed."""
 
 import math
 import re
@@ -14,7 +14,7 @@ from evolve.core.config import MOST_AT_ONCE
 from evolve.core.errors import InputError
 
 _TIMEOUT_S: Final = 300
-"""What OpenEvolve gives an evaluation where nothing is said; a script here has as much."""
+"""OpenEvolve's default time for an evaluation, and so the script's here."""
 _OPENAI: Final = "https://api.openai.com/v1"
 _VARIABLE: Final = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 _LOCAL_MODEL: Final = re.compile(r"local[-/](?>(.+?)[-@](?=https?://))(.+)")
@@ -32,11 +32,11 @@ _COUNTERPARTS: Final = {
     "prompt.md": ("system_message",),
 }
 _BY_HAND: Final = {theirs: ours for ours, keys in _COUNTERPARTS.items() for theirs in keys}
-"""Keys that have a counterpart which means nearly the same, so that somebody has to choose its value."""
+"""Keys with a counterpart of nearly the same meaning, whose value a person has to choose."""
 _WHY: Final = {
     "database": "parents, islands and archives are chosen by search.* here",
     "db_config": "parents, islands and archives are chosen by search.* here",
-    "prompt": "what a prompt holds beside the task is ours; see prompts_dir",
+    "prompt": "the rest of a prompt comes from templates; see prompts_dir",
     "llm": "see the keys of a model",
     "evolution_trace": "a run's archive keeps all of it",
     "job_config": "a program is scored on this machine, in the sandbox",
@@ -48,7 +48,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class _Wanted(Generic[_T_co]):
-    """What may stand at a key, in words and as a type."""
+    """The allowed value of a key, in words and as a type."""
 
     words: str
     reader: TypeAdapter[_T_co]
@@ -75,7 +75,7 @@ _PLAIN: Final = _Wanted(
 
 
 class TheirDocument:
-    """Nested mappings whose keys are taken one by one. `origin` is what messages call it."""
+    """Nested mappings whose keys are taken one by one. `origin` is its name in messages."""
 
     def __init__(self, document: Mapping[str, Any], origin: str) -> None:
         self._document = document
@@ -83,7 +83,7 @@ class TheirDocument:
         self._taken: set[str] = set()
 
     def take(self, key: str, kind: _Wanted[_T_co]) -> _T_co | None:
-        """What stands at a dotted key, None where there is nothing. Raises InputError where it is of another kind."""
+        """The value at a dotted key, None without one. Raises InputError if it is of another kind."""
         value = self.anything(key)
         try:
             return None if value is None else kind.reader.validate_python(value, strict=True)
@@ -91,20 +91,20 @@ class TheirDocument:
             raise self.wrong(key, value, kind.words) from None
 
     def wrong(self, key: str, value: object, wanted: str) -> InputError:
-        """The error that says what must stand at a key."""
+        """The error about the value of a key."""
         return InputError(f"{self._origin}: {key} must be {wanted}, not {one_line(repr(value), 80)}")
 
     def rest(self) -> dict[str, list[str]]:
-        """The keys that have a value and were not taken, by their section ("" for those on top)."""
-        found: dict[str, list[str]] = {}
+        """The keys that have a value and were not taken, by section ("" for top-level keys)."""
+        left_over: dict[str, list[str]] = {}
         for key, value in self._document.items():
             left = [] if key in self._taken else self._left(key, value, whole=False)
             if left:
-                found.setdefault(key if isinstance(value, dict) else "", []).extend(left)
-        return found
+                left_over.setdefault(key if isinstance(value, dict) else "", []).extend(left)
+        return left_over
 
     def _left(self, key: str, value: object, *, whole: bool) -> list[str]:
-        """What was not taken at a dotted key and below it; a section of which nothing was is named as a `whole`."""
+        """The keys not taken at and below a dotted key; with `whole`, an untouched section is given by its own name."""
         if value is None or key in self._taken:
             return []
         if not isinstance(value, dict) or (whole and not any(taken.startswith(f"{key}.") for taken in self._taken)):
@@ -112,23 +112,23 @@ class TheirDocument:
         return [left for name, inner in value.items() for left in self._left(f"{key}.{name}", inner, whole=True)]
 
     def anything(self, key: str) -> Any:
-        """What stands at a dotted key, None where there is nothing. Raises InputError where its section is none."""
+        """The value at a dotted key, None without one. Raises InputError if its section is not a mapping."""
         self._taken.add(key)
-        found: Any = self._document
+        value: Any = self._document
         *sections, last = key.split(".")
         for number, section in enumerate(sections):
-            found = found.get(section)
-            if found is None:
+            value = value.get(section)
+            if value is None:
                 return None
-            if not isinstance(found, dict):
-                raise self.wrong(".".join(sections[: number + 1]), found, "a section with keys")
-        return found.get(last)
+            if not isinstance(value, dict):
+                raise self.wrong(".".join(sections[: number + 1]), value, "a section with keys")
+        return value.get(last)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TheirSettings:
-    """What was taken over. `constants` are those of the generated `evaluate.py`, `run` and `models` keys of our own
-    configuration (the models are left to be confirmed), `later` keys that need a model; `notes` say what was not taken.
+    """The settings taken over. `constants` are those of the generated `evaluate.py`; `run` and `models` are keys of our
+    own configuration (the user has to confirm the models), `later` are keys that need a model; `notes` list the rest.
     """
 
     prompt: str | None = None
@@ -142,7 +142,7 @@ class TheirSettings:
 
 
 def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> TheirSettings:
-    """The settings in a configuration of OpenEvolve, whose evaluator has so many stages. Raises InputError."""
+    """The settings in a configuration of OpenEvolve, whose evaluator has `stages` stages. Raises InputError."""
     theirs = TheirDocument(document, origin)
     cascade = theirs.take("evaluator.cascade_evaluation", _FLAG) is not False
     features = theirs.take("database.feature_dimensions", _LIST)
@@ -154,7 +154,7 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
     }
     timeout = theirs.take("evaluator.timeout", _SIZE)
     prompt = theirs.take("prompt.system_message", _TEXT)
-    if prompt in (None, "system_message"):  # that is the name of their own text
+    if prompt in (None, "system_message"):  # the name of their default text
         prompt = theirs.take("llm.system_message", _TEXT)
     models, notes = _openevolve_models(theirs)
     patience = theirs.take("early_stopping_patience", _WHOLE)
@@ -166,15 +166,15 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
         "patience": patience if patience is None or patience > 0 else None,
         "workers": _at_once(theirs, "evaluator.parallel_evaluations"),
     }
-    for known in (
+    for ignored in (
         "language",
         "file_suffix",
         *(["diff_based_evolution"] if document.get("diff_based_evolution") else []),
     ):
-        theirs.anything(known)
+        theirs.anything(ignored)
     return TheirSettings(
         prompt=prompt,
-        wall_s=(timeout or _TIMEOUT_S) * (stages if cascade and stages else 1),  # theirs is for each stage
+        wall_s=(timeout or _TIMEOUT_S) * (stages if cascade and stages else 1),  # their limit is per stage
         memory_mb=theirs.take("evaluator.memory_limit_mb", _COUNT),
         constants=_known(constants),
         run=_known(run),
@@ -195,8 +195,8 @@ def of_shinka(document: Mapping[str, Any], origin: str) -> TheirSettings:
         "budget_usd": theirs.take(f"{evo}.max_api_costs", _SIZE),
         "meta_model": meta_name if meta_name in [model["model"] for model in models] else None,
     }
-    for known in ("init_program_path", "language", "results_dir"):
-        theirs.anything(f"{evo}.{known}")
+    for ignored in ("init_program_path", "language", "results_dir"):
+        theirs.anything(f"{evo}.{ignored}")
     theirs.anything(f"{job}.eval_program_path")
     settings = {
         "generations": theirs.take(f"{evo}.num_generations", _COUNT),
@@ -222,24 +222,24 @@ def _known(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _not_taken(theirs: TheirDocument, origin: str) -> list[str]:
-    told: dict[str, list[str]] = {}
+    keys_by_reason: dict[str, list[str]] = {}
     for section, keys in theirs.rest().items():
         for key in keys:
             ours = _BY_HAND.get(key.rpartition(".")[2])
             why = _WHY.get(section, "there is no counterpart") if ours is None else f"set {ours} by hand"
-            told.setdefault(why, []).append(key)
-    return [f"{origin}: not taken over: {', '.join(keys)} ({why})" for why, keys in told.items()]
+            keys_by_reason.setdefault(why, []).append(key)
+    return [f"{origin}: not taken over: {', '.join(keys)} ({why})" for why, keys in keys_by_reason.items()]
 
 
 def _at_once(theirs: TheirDocument, *keys: str) -> int | None:
-    """How many are worked on at a time: what the first of these keys that is there says, None without any."""
-    given = [found for key in keys if (found := theirs.take(key, _COUNT)) is not None]
+    """The number of parallel jobs at the first of these keys with a value; None without one."""
+    given = [value for key in keys if (value := theirs.take(key, _COUNT)) is not None]
     return min(given[0], MOST_AT_ONCE) if given else None
 
 
 def _of_a_model(theirs: TheirDocument, section: str, notes: list[str]) -> dict[str, object]:
-    """What the section `llm` and each of its models say of a model. A key that stands there itself is not copied, which
-    is noted."""
+    """The settings of a model in the section `llm` or one of its entries. A literal API key is not copied, and a note
+    says so."""
     key = theirs.anything(f"{section}api_key")
     variable = _VARIABLE.fullmatch(key) if isinstance(key, str) else None
     if key is not None and variable is None:
@@ -256,13 +256,13 @@ def _of_a_model(theirs: TheirDocument, section: str, notes: list[str]) -> dict[s
 
 
 def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], list[str]]:
-    """The models that the `llm` section names, each with what is its own and what they share; and notes."""
+    """The models in the `llm` section with their own and shared settings, and notes."""
     notes: list[str] = []
     shared = _of_a_model(theirs, "llm.", notes)
     entries: list[Any] = list(theirs.take("llm.models", _LIST) or [])
-    for which, weight in (("primary", 1.0), ("secondary", 0.2)):
-        name = theirs.take(f"llm.{which}_model", _TEXT)
-        given = theirs.take(f"llm.{which}_model_weight", _SHARE)
+    for role, weight in (("primary", 1.0), ("secondary", 0.2)):
+        name = theirs.take(f"llm.{role}_model", _TEXT)
+        given = theirs.take(f"llm.{role}_model_weight", _SHARE)
         if name and given != 0:
             entries.append({"name": name, "weight": weight if given is None else given})
     models = []
@@ -278,7 +278,7 @@ def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], 
 
 
 def _shinka_model(name: str, max_tokens: int | None) -> dict[str, object]:
-    """A model of ShinkaEvolve; one of a server of one's own has the address in its name."""
+    """A model of ShinkaEvolve; the name of a model on a local server contains its address."""
     local = _LOCAL_MODEL.fullmatch(name)
     model = {"model": name} if local is None else {"model": local[1], "base_url": local[2], "api_key_env": None}
     return model | _known({"max_tokens": max_tokens})
@@ -286,13 +286,13 @@ def _shinka_model(name: str, max_tokens: int | None) -> dict[str, object]:
 
 def _seconds(theirs: TheirDocument, key: str) -> float | None:
     """The seconds of a time such as 00:10:00. Raises InputError."""
-    found = theirs.anything(key)
-    if found is None:
+    value = theirs.anything(key)
+    if value is None:
         return None
-    parts = str(found).split(":")
-    if isinstance(found, bool) or len(parts) > 3 or not all(part.isdecimal() and len(part) < 7 for part in parts):
-        raise theirs.wrong(key, found, "a time such as 00:10:00")
+    parts = str(value).split(":")
+    if isinstance(value, bool) or len(parts) > 3 or not all(part.isdecimal() and len(part) < 7 for part in parts):
+        raise theirs.wrong(key, value, "a time such as 00:10:00")
     seconds = sum(int(part) * 60**place for place, part in enumerate(reversed(parts)))
     if seconds == 0:
-        raise theirs.wrong(key, found, "a time above 0")
+        raise theirs.wrong(key, value, "a time above 0")
     return float(seconds)

@@ -1,4 +1,4 @@
-"""A folder of somebody else's as a task: the files of the new folder, and what to tell of them."""
+"""A folder of another system as a task: the files of the new folder, and notes about them."""
 
 import json
 import re
@@ -11,7 +11,6 @@ from evaluator.places import TEMPLATES
 from evaluator.task_yaml import SCRIPT_LIMITS, plain_name
 from evaluator.untrusted import one_line
 from evolve.apps.importing import finding, scripts, settings
-from evolve.apps.importing.folder import collect
 from evolve.apps.importing.settings import TheirSettings
 from evolve.core.errors import InputError, ProgramError
 from evolve.core.files import read_source
@@ -25,7 +24,7 @@ _THEIRS: Final = "theirs/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTask:
-    """The files of the new folder by name, the one that is the program, what they were made of, what was not taken."""
+    """The files of the new folder by name, its program, its sources, and notes about the conversion."""
 
     files: dict[str, bytes]
     initial: str
@@ -34,33 +33,33 @@ class ImportedTask:
 
 
 def from_openevolve(theirs: Path, folder: Path, configuration: Path | None) -> ImportedTask:
-    """A task of OpenEvolve, to be written into `folder`; `configuration` is chosen among several. Raises InputError,
+    """A task of OpenEvolve for `folder`, with the chosen `configuration`. Raises InputError,
     SeveralConfigurationsError."""
     finding.require_folder(theirs)
-    found = finding.openevolve_configuration(theirs, configuration)
-    suffix = found.document.get("file_suffix")
+    configured = finding.openevolve_configuration(theirs, configuration)
+    suffix = configured.document.get("file_suffix")
     evaluator = finding.evaluator_file(theirs, ["evaluator.py", "evaluate.py"])
     functions = scripts.names_in(evaluator)
     if not functions & {"evaluate", "*"}:
         raise InputError(f"{one_line(str(evaluator))}: defines no function evaluate(program_path)")
     stages = [f"evaluate_stage{number}" in functions for number in (1, 2, 3)]
-    taken = settings.of_openevolve(found.document, found.origin, stages=[*stages, False].index(False))
+    taken = settings.of_openevolve(configured.document, configured.origin, stages=[*stages, False].index(False))
     initial = finding.initial_program(
         theirs, ["initial_program", "initial", "init_program"], suffix if isinstance(suffix, str) else None
     )
-    return _put_together("openevolve", "OpenEvolve", folder, initial, evaluator, found, taken)
+    return _put_together("openevolve", "OpenEvolve", folder, initial, evaluator, configured, taken)
 
 
 def from_shinka(theirs: Path, folder: Path, configuration: Path | None) -> ImportedTask:
-    """A task of ShinkaEvolve, to be written into `folder`; `configuration` is chosen among several. Raises InputError,
+    """A task of ShinkaEvolve for `folder`, with the chosen `configuration`. Raises InputError,
     SeveralConfigurationsError."""
     finding.require_folder(theirs)
-    found = finding.shinka_configuration(theirs, configuration)
+    configured = finding.shinka_configuration(theirs, configuration)
     evaluator = finding.evaluator_file(theirs, ["evaluate.py"])
     scripts.names_in(evaluator)
-    taken = settings.of_shinka(found.document, found.origin)
+    taken = settings.of_shinka(configured.document, configured.origin)
     initial = finding.initial_program(theirs, ["initial"])
-    return _put_together("shinka", "ShinkaEvolve", folder, initial, evaluator, found, taken)
+    return _put_together("shinka", "ShinkaEvolve", folder, initial, evaluator, configured, taken)
 
 
 def _put_together(
@@ -69,15 +68,15 @@ def _put_together(
     folder: Path,
     initial: Path,
     evaluator: Path,
-    found: finding.TheirConfiguration,
+    configured: finding.TheirConfiguration,
     taken: TheirSettings,
 ) -> ImportedTask:
-    theirs, left_out = collect(evaluator.parent, configurations=found.files)
+    theirs, left_out = finding.collect(evaluator.parent, configurations=configured.files)
     for path in (initial, evaluator):
         if path.name not in theirs:
             raise InputError(f"{one_line(str(path))}: is a link out of the folder; put the file itself there")
     marked = _checked(initial)
-    # Beside their files: the script, and stand-ins for what evaluators import of the other system.
+    # In addition: the script, and stand-ins for modules of the other system that evaluators import.
     shipped = sorted(path for path in (TEMPLATES / template).rglob("*.py") if path.is_file())
     own = {path.relative_to(TEMPLATES / template).as_posix(): path.read_bytes() for path in shipped}
     prompt = (taken.prompt or "").strip() or "Improve the program: the larger its combined_score, the better."
@@ -87,7 +86,7 @@ def _put_together(
         "evaluate.py": _with_constants(own.pop("evaluate.py").decode("utf-8"), constants).encode("utf-8"),
         "prompt.md": f"{prompt}\n".encode("utf-8", "replace"),
         "task.yaml": _task_yaml(system, folder, initial.name, taken).encode("utf-8"),
-        "run.yaml": _run_yaml(system, folder, found.origin, taken).encode("utf-8"),
+        "run.yaml": _run_yaml(system, folder, configured.origin, taken).encode("utf-8"),
     }
     files |= own | {_THEIRS + name: content for name, content in theirs.items()}
     modules = {_module(name) for name in own}
@@ -100,30 +99,34 @@ def _put_together(
     ]
     notes = [
         *([f"taken over: {'; '.join(taken_over)}"] if taken_over else []),
-        *found.notes,
+        *configured.notes,
         *taken.notes,
         *left_out,
         *([] if marked else [f"{initial.name} has no EVOLVE-BLOCK markers: all of it may change"]),
         *([_no_message(evaluator.parent)] if taken.prompt is None else []),
-        *([f"not installed here: {', '.join(at_once)}: install that first, it is imported at once"] if at_once else []),
-        *([f"not installed here: {', '.join(later)}; only functions import it, so try without"] if later else []),
+        *([f"not installed here: {', '.join(at_once)}: install it first, it is imported at load"] if at_once else []),
+        *(
+            [f"not installed here: {', '.join(later)}; only functions import it, so it may work without"]
+            if later
+            else []
+        ),
     ]
-    made_of = ", ".join([initial.name, evaluator.name, *([found.origin] if found.document else [])])
+    made_of = ", ".join([initial.name, evaluator.name, *([configured.origin] if configured.document else [])])
     return ImportedTask(files=files, initial=initial.name, made_of=made_of, notes=tuple(notes))
 
 
 def _no_message(folder: Path) -> str:
     seems = finding.seeming_message(folder)
-    return f"no system message was found{f' ({seems}, may hold one)' if seems else ''}: write the task into prompt.md"
+    return f"no system message found{f' ({seems}, may hold one)' if seems else ''}: write the task into prompt.md"
 
 
 def _module(name: str) -> str:
-    """The module that a file `stand_ins/a/b.py` is."""
+    """The module name of a file `stand_ins/a/b.py`."""
     return name.removeprefix("stand_ins/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def _with_constants(script: str, constants: Mapping[str, object]) -> str:
-    """The script with the values of its constants, which stand on lines of their own, each followed by its meaning."""
+    """The script with these values of its constants, each on a line with a comment about its meaning."""
     for name, value in constants.items():
         line = re.search(rf"^{name} = .*?(?=(?:  #.*)?$)", script, re.MULTILINE)
         assert line is not None, name  # the template is ours
@@ -132,7 +135,7 @@ def _with_constants(script: str, constants: Mapping[str, object]) -> str:
 
 
 def _checked(initial: Path) -> bool:
-    """Whether the program has markers; without any, all of it may change. Raises InputError for what is no program."""
+    """Whether the program has markers; without any, all of it may change. Raises InputError for anything else."""
     source = read_source(initial)
     try:
         check_program(source, language=language_of(initial.name), entry_point="", name=one_line(str(initial)))
@@ -161,14 +164,14 @@ def _task_yaml(system: str, folder: Path, initial: str, taken: TheirSettings) ->
 
 
 def _run_yaml(system: str, folder: Path, origin: str, taken: TheirSettings) -> str:
-    """What `evolve run` reads; models, and what needs one, stand there as comments until somebody confirms them."""
+    """`run.yaml` for `evolve run`; models, and keys that need one, are comments until a person confirms them."""
     every_key = anywhere("run", "--print-config")
     lines = [
         f"# A run of the task in this folder. From {system}: {origin}. Every key: {every_key}",
         f"task: {json.dumps(str(folder.resolve()))}    # change it when the folder is moved, or give --task FOLDER",
         *(f"{key}: {json.dumps(value)}" for key, value in taken.run.items()),
     ]
-    note = "Its models. Uncomment the models that you want, and give each its prices for a budget in USD."
+    note = "Its models. Uncomment the models you want; for a budget in USD, give each its prices."
     if not taken.models:
         note = "No model configured: the offline proposer writes the patches."
     lines += ["", f"# {note}", "# models:", *([] if taken.models else ["#   - model: gpt-5-mini"])]

@@ -1,11 +1,11 @@
-"""A cluster to place models on, as a person writes it down (docs/placing.md).
+"""The file of a cluster to place models on (docs/placing.md).
 
     gpus: {count: 16, memory_gb: 80}
     models:
       - {name: chat, size_gb: 26.5, rate: 12, slo: 8}       weights in GB, requests per second, latency target
-    current: {chat: 3}                                       optional: the GPU (from 0) that each model is on now
+    current: {chat: 3}                                       optional: the present GPU (from 0) of each model
 
-Numbers are taken as they are written: 0.1 is a tenth. The unit of `slo` is the user's, the same for all models.
+Numbers are exact: 0.1 is a tenth. The unit of `slo` is free, but the same for all models.
 """
 
 import re
@@ -32,7 +32,7 @@ _EXPONENT: Final = re.compile(r"[0-9.]+[eE][-+]?[0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedModel:
-    """A model to serve: GB, requests per second, latency target."""
+    """A model to serve: size in GB, rate in requests per second, latency target."""
 
     name: str
     size: Fraction
@@ -41,13 +41,13 @@ class ServedModel:
 
     @property
     def load(self) -> Fraction:
-        """What it adds to the load of its GPU."""
+        """Its share of the load of its GPU."""
         return self.rate / self.slo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Identical GPUs of `memory` GB each, the models for them, and the GPU of each model now (None: it is on none)."""
+    """Identical GPUs of `memory` GB each, the models for them, and the present GPU of each model (None: on none)."""
 
     gpus: int
     memory: Fraction
@@ -56,9 +56,9 @@ class Cluster:
 
 
 def _exact(value: object) -> Fraction:
-    """A number above 0, exactly as it is written."""
+    """The exact value of a written number above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST:  # NaN is neither
-        # YAML takes 1e3 for a text: a number with an exponent needs a point and a sign in it.
+        # YAML reads 1e3 as a text: a number with an exponent needs a point and a sign.
         plain = " (write it without an exponent, or as 1.0e+3)" if _EXPONENT.fullmatch(str(value)) else ""
         raise ValueError(f"must be a number above 0 and at most 10^12{plain}")
     number = Fraction(repr(value))
@@ -70,8 +70,8 @@ def _exact(value: object) -> Fraction:
 def _of_one_size(gpus: Any) -> Any:
     if not (isinstance(gpus, dict) and gpus):
         raise ValueError(
-            "must be one mapping, as in gpus: {count: 16, memory_gb: 80}, since the programs know one memory size; for "
-            "GPUs of several sizes write one file each, with the models that go there"
+            "must be one mapping, as in gpus: {count: 16, memory_gb: 80}, since programs know only one memory size; "
+            "for GPUs of several sizes write a file for each size, with its models"
         )
     return gpus
 
@@ -100,18 +100,18 @@ class _ClusterFile(Section):
 
 
 def cluster_file(named: Path) -> Path:
-    """The file of a cluster, by its path or by the name of one that ships. Raises InputError where there is neither."""
+    """The file of a cluster, by path or by the name of a shipped one. Raises InputError if there is neither."""
     shipped = {path.stem: path for path in sorted((PROGRAMS / "placement" / "clusters").glob("*.yaml"))}
     if named.exists() or named.is_symlink():
         return named
     if str(named) in shipped:
         return shipped[str(named)]
-    raise InputError(f"{one_line(str(named))}: is neither a file nor a cluster that ships ({', '.join(shipped)})")
+    raise InputError(f"{one_line(str(named))}: is neither a file nor a shipped cluster ({', '.join(shipped)})")
 
 
 def read_cluster(path: Path) -> Cluster:
-    """The cluster in a file. Raises InputError for one that cannot be read, says what is not meant here, or cannot hold
-    its models, in one sentence that names the file, the key and the value."""
+    """The cluster in a file. Raises InputError with the file, the key and the value if it cannot be read, has a wrong
+    value, or cannot hold its models."""
     file = checked(_ClusterFile, read_mapping(path, error=InputError), path, InputError)
     places: dict[str, int] = {}
     for number, model in enumerate(file.models):
@@ -119,7 +119,7 @@ def read_cluster(path: Path) -> Cluster:
             key, first = f"models[{number}].name", f"models[{places[model.name]}]"
             name = one_line(model.name, 60)
             raise InputError(
-                f"{place(path, key)}: {key}: {name!r} is the name of {first}, too; give each (each replica) its own"
+                f"{place(path, key)}: {key}: {name!r} is also the name of {first}; give each replica its own name"
             )
     models = tuple(ServedModel(name=m.name, size=m.size_gb, rate=m.rate, slo=m.slo) for m in file.models)
     gpus, memory = file.gpus.count, file.gpus.memory_gb
@@ -129,18 +129,18 @@ def read_cluster(path: Path) -> Cluster:
 
 
 def _fits(path: Path, gpus: int, memory: Fraction, models: Sequence[ServedModel]) -> None:
-    """Raise InputError where counting alone says that no placement exists."""
+    """Raise InputError if the sizes rule out every placement."""
     largest = max(models, key=lambda model: model.size)
     if largest.size >= memory:
         raise InputError(
             f"{path}: model {one_line(largest.name, 60)!r} has {shown_gb(largest.size)} and a GPU has "
-            f"{shown_gb(memory)}: it fits on none, for something must stay free for its cache"
+            f"{shown_gb(memory)}: it fits on none, since some memory must stay free for its cache"
         )
     needed = sum((model.size for model in models), Fraction(0))
     if needed >= gpus * memory:
         raise InputError(
             f"{path}: the models need {shown_gb(needed)}, and {gpus} GPUs of {shown_gb(memory)} have "
-            f"{shown_gb(gpus * memory)}: more GPUs are needed, or fewer models"
+            f"{shown_gb(gpus * memory)}: use more GPUs or fewer models"
         )
 
 

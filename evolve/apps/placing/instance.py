@@ -1,8 +1,7 @@
 """A cluster as an instance of the task `placement`, whose GPUs have 80 GB.
 
-Pressure is scale-free in memory and in load: with every size multiplied by 80 / memory, and every load by anything,
-the same placements are better than the same others. So any cluster is put to programs that know GPUs of 80 GB, and
-judged by the task's own judge, exactly.
+Scaling all sizes by 80 / memory and all loads by a constant does not change which of two placements has less pressure.
+So programs for GPUs of 80 GB can place any cluster, and the task's own judge scores the placement exactly.
 """
 
 import math
@@ -16,19 +15,20 @@ from evaluator.evaluation import Outcome, Summary, Verdict
 from evaluator.task import Instance, Judge, Limits, Suite, Task
 from evaluator.tasks.placement.interface import GPU_MEM_SIZE, judge
 from evolve.apps.placing.cluster import Cluster, shown_gb
+from evolve.review.texts import counted
 
 NAME: Final = "cluster"
 Placement = tuple[int, ...]
 """The GPU of each model, in the cluster's order."""
 
-_GRAIN: Final = 2**20  # sizes are put to programs in whole parts of a GB of this, so that their sums are exact floats
+_GRAIN: Final = 2**20  # sizes for programs are multiples of 1 GB / 2**20, so that their sums are exact floats
 _MEMORY_MB: Final = 4096
 _ANSWER_KB: Final = 2048
 _WHOLE: Final = 2**53
 
 
 def exact_instance(cluster: Cluster) -> dict[str, Any]:
-    """What is judged: a cost is the cluster's own pressure, in requests per second per unit of the SLO and GB."""
+    """The instance for the judge. Its cost is the pressure, in requests per second per unit of the SLO and GB."""
     scale = Fraction(GPU_MEM_SIZE) / cluster.memory
     loads = [model.load * scale for model in cluster.models]
     return {
@@ -41,26 +41,26 @@ def exact_instance(cluster: Cluster) -> dict[str, Any]:
 
 
 def asked_instance(cluster: Cluster) -> dict[str, Any]:
-    """What a program is asked: sizes in 80ths of a GPU, rounded up where they are no whole ones, so that what fits for
-    the program fits; rates and targets as whole numbers."""
+    """The instance for a program: sizes in 80ths of a GPU, fractions rounded up so that whatever fits for the program
+    fits; rates and targets as whole numbers."""
     scale = Fraction(GPU_MEM_SIZE) / cluster.memory
     rates = _whole([model.rate for model in cluster.models])
     slos = _whole([model.slo for model in cluster.models])
     sizes = [_rounded_up(model.size * scale) for model in cluster.models]
     return {
         "gpu_num": cluster.gpus,
-        "models": [list(one) for one in zip(sizes, rates, slos, strict=True)],
+        "models": [list(model) for model in zip(sizes, rates, slos, strict=True)],
         "names": [model.name for model in cluster.models],
     }
 
 
 def cost_of(cluster: Cluster, placement: Sequence[int | None]) -> Fraction:
-    """The largest pressure of a placement. Raises InvalidAnswer or Infeasible where it is none."""
+    """The largest pressure of a placement. Raises InvalidAnswer or Infeasible for an impossible one."""
     return judge(exact_instance(cluster), as_answer(cluster.gpus, placement))
 
 
 def as_answer(gpus: int, placement: Sequence[int | None]) -> list[Any]:
-    """A placement as the task's judge takes it; a model without a GPU is left out, which no judge accepts."""
+    """A placement as an answer for the task's judge. A model without a GPU is left out, which the judge refuses."""
     held: list[list[int]] = [[] for _ in range(gpus)]
     for index, gpu in enumerate(placement):
         if gpu is not None:
@@ -69,7 +69,7 @@ def as_answer(gpus: int, placement: Sequence[int | None]) -> list[Any]:
 
 
 def as_placement(models: int, answer: Sequence[Sequence[Any]]) -> Placement:
-    """The inverse, of an answer that the judge accepted."""
+    """The placement in an answer that the judge accepted."""
     where = [0] * models
     for gpu, indexes in answer:
         for index in indexes:
@@ -86,7 +86,7 @@ def cluster_task(task: Task, cluster: Cluster, *, cpu_s: float) -> tuple[Task, S
 
 
 class ClusterJudge(Judge):
-    """Judges answers for a cluster by the task's own judge, from sizes and loads that are not rounded."""
+    """Judges answers for a cluster by the task's own judge, with exact sizes and loads."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -113,12 +113,11 @@ class ClusterJudge(Judge):
 
 def description(cluster: Cluster) -> str:
     """`16 GPUs of 80 GB, 60 models`."""
-    models = "1 model" if len(cluster.models) == 1 else f"{len(cluster.models)} models"
-    return f"{cluster.gpus} GPU{'s' * (cluster.gpus > 1)} of {shown_gb(cluster.memory)}, {models}"
+    return f"{counted(cluster.gpus, 'GPU')} of {shown_gb(cluster.memory)}, {counted(len(cluster.models), 'model')}"
 
 
 def _whole(values: Sequence[Fraction]) -> Sequence[int | float]:
-    """The values, all multiplied by one number so that they are whole; as floats where those would be too large."""
+    """The values times a common factor that makes them whole; as floats if those would be too large."""
     common = math.lcm(*(value.denominator for value in values))
     whole = [int(value * common) for value in values]
     return whole if max(whole) < _WHOLE else [float(value) for value in values]

@@ -1,4 +1,4 @@
-"""What a cluster's placement comes to: the pressure of every GPU, the gap to a proven bound, what moves."""
+"""The plan for a cluster: a placement, the pressure of every GPU, the gap to a proven bound, the moves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from evolve.apps.placing.trying import Reached
 CURRENT: Final = "the current placement"
 SOLVER: Final = "the exact solver's placement"
 _COUNTED: Final = 2_000
-"""More models than these, and the bound is that of the sums alone: counting would take minutes."""
+"""The most models for a bound by counting, which would take minutes for more; beyond it, the bound uses sums only."""
 MOST_SOLVED: Final = 120
-"""More models than these, and an exact solver finds nothing in a useful time."""
+"""The most models for an exact solver, which finds nothing in useful time for more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """What an exact solver found in the same time; `proven`: nothing is better."""
+    """The result of an exact solver in the same time; `proven`: it is optimal."""
 
     pressure: Fraction
     placement: Placement
@@ -31,7 +31,7 @@ class Solved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relocation:
-    """A model that changes its GPU; `source` None: it is on none yet."""
+    """A model that changes its GPU; `source` is None if it is on none yet."""
 
     model: int
     source: int | None
@@ -40,8 +40,8 @@ class Relocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementPlan:
-    """The best placement that came in time: by which program, its pressure, a proven bound of any placement's, and
-    what moves against the current one. `why_current_not` says why the current one is none."""
+    """The best placement found in time: its program, its pressure, a proven lower bound, and the moves from the current
+    placement. `why_current_not` says why the current one is invalid."""
 
     cluster: Cluster
     program: str
@@ -55,34 +55,34 @@ class PlacementPlan:
 
     @property
     def by_no_program(self) -> bool:
-        """Whether no program found a placement at all; this one is then the current one, or the solver's."""
-        return all(one.placement is None for one in self.tried)
+        """Whether no program found a placement, so this is the current one or the solver's."""
+        return all(attempt.placement is None for attempt in self.tried)
 
     @property
     def gap(self) -> float:
-        """How far above the bound the pressure is, relative to it."""
+        """The relative distance of the pressure from the bound."""
         return float(self.pressure / self.bound - 1) if self.bound else 0.0
 
 
 def best_plan(cluster: Cluster, tried: Sequence[Reached]) -> PlacementPlan | None:
-    """The best of what was tried, ties to the first; the current placement where nothing is better. None where there is
-    no placement at all."""
-    found = [
-        (one.pressure, one.name, one.placement)
-        for one in tried
-        if one.pressure is not None and one.placement is not None
+    """The plan with the best placement tried, ties to the first, or with the current placement if none is better. None
+    without any placement."""
+    placements = [
+        (attempt.pressure, attempt.name, attempt.placement)
+        for attempt in tried
+        if attempt.pressure is not None and attempt.placement is not None
     ]
     standing, _ = _standing(cluster)
     if standing is not None and cluster.current is not None:
-        found.insert(0, (standing, CURRENT, tuple(gpu for gpu in cluster.current if gpu is not None)))
-    if not found:
+        placements.insert(0, (standing, CURRENT, tuple(gpu for gpu in cluster.current if gpu is not None)))
+    if not placements:
         return None
-    pressure, name, placement = min(found, key=lambda one: one[0])
+    pressure, name, placement = min(placements, key=lambda attempt: attempt[0])
     return _plan(cluster, tried, name, placement, pressure)
 
 
 def of_solver(cluster: Cluster, tried: Sequence[Reached], solver: Solved) -> PlacementPlan:
-    """What an exact solver found, where nothing else did."""
+    """The plan with an exact solver's placement."""
     return _plan(cluster, tried, SOLVER, solver.placement, solver.pressure)
 
 
@@ -107,24 +107,24 @@ def _plan(
 
 
 def solved(cluster: Cluster, *, seconds: float) -> Solved | str:
-    """What an exact solver finds in about so many seconds of its own; in words why there is nothing."""
+    """The result of an exact solver in about `seconds`; without one, the reason in words."""
     if len(cluster.models) > MOST_SOLVED:
-        return f"not asked: beyond {MOST_SOLVED} models it finds nothing in a useful time"
+        return f"not run: beyond {MOST_SOLVED} models it finds nothing in useful time"
     try:
         solver_module()
     except SandboxError:
         return "not installed (pip install 'evolve[bounds]')"
     try:
-        found = placed(exact_instance(cluster), seconds=seconds)
+        solution = placed(exact_instance(cluster), seconds=seconds)
     except EvaluatorError as none_found:
         return f"found nothing: {none_found}"
-    placement = as_placement(len(cluster.models), found.answer)
-    return Solved(pressure=found.cost, placement=placement, proven=found.proven)
+    placement = as_placement(len(cluster.models), solution.answer)
+    return Solved(pressure=solution.cost, placement=placement, proven=solution.proven)
 
 
 def renumbered(cluster: Cluster, placement: Placement, current: Sequence[int | None]) -> Placement:
-    """The same placement with its groups on those GPUs that hold most of their memory already: the largest overlaps
-    first, so that few GB move. GPUs are alike, so nothing else changes."""
+    """The same placement, renumbered so that few GB move: each group goes to the GPU with the largest overlap in
+    memory, the largest overlaps first. GPUs are identical, so nothing else changes."""
     overlap: dict[tuple[int, int], float] = {}
     for model, (group, gpu) in enumerate(zip(placement, current, strict=True)):
         if gpu is not None:
@@ -143,7 +143,7 @@ def renumbered(cluster: Cluster, placement: Placement, current: Sequence[int | N
 
 
 def moves(placement: Placement, current: Sequence[int | None]) -> list[Relocation]:
-    """Every model that is not where it is to be, in the cluster's order."""
+    """Every model that has to move, in the cluster's order."""
     return [
         Relocation(model=model, source=source, target=target)
         for model, (target, source) in enumerate(zip(placement, current, strict=True))
@@ -152,7 +152,7 @@ def moves(placement: Placement, current: Sequence[int | None]) -> list[Relocatio
 
 
 def pressures(cluster: Cluster, placement: Placement) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """Of each GPU: GB in use, load, pressure."""
+    """GB in use, load and pressure of each GPU."""
     used, load = [Fraction(0)] * cluster.gpus, [Fraction(0)] * cluster.gpus
     for model, gpu in zip(cluster.models, placement, strict=True):
         used[gpu] += model.size
@@ -172,7 +172,7 @@ def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
         "bound": float(plan.bound),
         "gap": plan.gap,
         "placement": placement_json(cluster, plan.placement),
-        "tried": [reached_json(one) for one in plan.tried],
+        "tried": [reached_json(attempt) for attempt in plan.tried],
         "exact": {
             "pressure": float(solver.pressure),
             "proven": solver.proven,
@@ -192,7 +192,7 @@ def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
 
 
 def placement_json(cluster: Cluster, placement: Placement) -> list[dict[str, Any]]:
-    """What each GPU holds, and what that comes to."""
+    """The models of each GPU, with its memory, load and pressure."""
     names: list[list[str]] = [[] for _ in range(cluster.gpus)]
     for model, gpu in zip(cluster.models, placement, strict=True):
         names[gpu].append(model.name)
@@ -209,14 +209,14 @@ def placement_json(cluster: Cluster, placement: Placement) -> list[dict[str, Any
     ]
 
 
-def reached_json(one: Reached) -> dict[str, Any]:
-    """What became of a program, as it stands under `tried`."""
+def reached_json(attempt: Reached) -> dict[str, Any]:
+    """The result of a program under `tried`."""
     return {
-        "program": one.name,
-        "pressure": None if one.pressure is None else float(one.pressure),
-        "seconds": round(one.seconds, 3),
-        "cut_off": one.cut_off,
-        "detail": one.detail,
+        "program": attempt.name,
+        "pressure": None if attempt.pressure is None else float(attempt.pressure),
+        "seconds": round(attempt.seconds, 3),
+        "cut_off": attempt.cut_off,
+        "detail": attempt.detail,
     }
 
 
@@ -226,7 +226,7 @@ def _move_json(cluster: Cluster, move: Relocation) -> dict[str, Any]:
 
 
 def _standing(cluster: Cluster) -> tuple[Fraction | None, str]:
-    """The pressure of the current placement, or why it is none."""
+    """The pressure of the current placement, or why it is invalid."""
     if cluster.current is None:
         return None, ""
     if left := sum(gpu is None for gpu in cluster.current):
@@ -243,6 +243,6 @@ def svg(plan: PlacementPlan) -> str:
     data = exact_instance(plan.cluster)
     data["models"] = [[float(size), rate, slo] for size, rate, slo in data["models"]]  # a picture needs no more
     drawn = picture(data, as_answer(plan.cluster.gpus, plan.placement))
-    # The task's GPUs have 80 GB, and what is drawn are shares of one: only the label names its size.
+    # The task's GPUs have 80 GB; the picture shows shares of a GPU, so only its label has to change.
     drawn = drawn.replace(f"of {GPU_MEM_SIZE} GB:", f"of {float(plan.cluster.memory):g} GB:")
     return drawn.replace(">1 GPUs of", ">1 GPU of")

@@ -17,14 +17,14 @@ def heading(plan: PlacementPlan) -> str:
 
 
 def gpu_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
-    """The GPUs by number, of many the most pressed, and what is said of those that are left out."""
+    """The `most` GPUs of highest pressure, by number, and a note about the rest."""
     rows = sorted(placement_json(plan.cluster, plan.placement), key=lambda row: (-row["pressure"], row["gpu"]))
     largest = float(plan.pressure)
     table = TableOf(sorted(rows[:most], key=lambda row: row["gpu"]))
     for title, key in (("GPU", "gpu"), ("pressure", "pressure"), ("used GB", "used_gb"), ("free GB", "free_gb")):
         table.column(title, partial(_figure, key, largest), number=True)
     table.column("models", lambda row: ", ".join(row["models"]), fit=Fit.FOLD)
-    return table.table(), _more(len(rows) - most, "more GPUs, all less pressed")
+    return table.table(), _more(len(rows) - most, "more GPUs with less pressure")
 
 
 def _figure(key: str, largest: float, row: Mapping[str, Any]) -> Cell:
@@ -32,7 +32,7 @@ def _figure(key: str, largest: float, row: Mapping[str, Any]) -> Cell:
 
 
 def moves_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
-    """What moves, the largest first, and what is said of the moves that are left out."""
+    """The moves, the largest first, and a note about those left out."""
     models = plan.cluster.models
     order = sorted(plan.moves or (), key=lambda move: (-models[move.model].size, move.model))
     table = TableOf(order[:most])
@@ -45,37 +45,37 @@ def moves_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
 
 def tried_table(tried: Sequence[Reached]) -> Table:
     """The programs in the order in which they were tried."""
-    best = min((one.pressure for one in tried if one.pressure is not None), default=None)
+    best = min((attempt.pressure for attempt in tried if attempt.pressure is not None), default=None)
 
-    def pressure(one: Reached) -> Cell:
-        shown = "" if one.pressure is None else f"{float(one.pressure):.6g}"
-        return Cell(shown, Tone.STRONG if one.pressure == best else Tone.PLAIN)
+    def pressure(attempt: Reached) -> Cell:
+        shown = "" if attempt.pressure is None else f"{float(attempt.pressure):.6g}"
+        return Cell(shown, Tone.STRONG if attempt.pressure == best else Tone.PLAIN)
 
     table = TableOf(tried)
-    table.column("program", lambda one: one.name)
+    table.column("program", lambda attempt: attempt.name)
     table.column("pressure", pressure, number=True)
-    table.column("s", lambda one: f"{one.seconds:.2f}" if one.seconds else "", number=True)
-    table.column("", lambda one: Cell(one.detail, Tone.QUIET if one.cut_off else Tone.BAD), fit=Fit.FOLD)
+    table.column("s", lambda attempt: f"{attempt.seconds:.2f}" if attempt.seconds else "", number=True)
+    table.column("", lambda attempt: Cell(attempt.detail, Tone.QUIET if attempt.cut_off else Tone.BAD), fit=Fit.FOLD)
     return table.table()
 
 
 def fields(plan: PlacementPlan, solver: Solved | str) -> Iterator[tuple[str, str]]:
     """The bound, the exact solver, and the current placement, each in a sentence."""
-    how = "nothing is better" if plan.pressure == plan.bound else f"{plan.gap:.4%} above it".replace("%", " %")
-    yield "bound", f"{float(plan.bound):.6g}, which no placement can be below, by counting: {how}"
+    how = "optimal" if plan.pressure == plan.bound else f"{100 * plan.gap:.4g} % above it"
+    yield "lower bound", f"{float(plan.bound):.6g} (proven); this placement is {how}"
     yield "exact solver", solver if isinstance(solver, str) else _of_solver(plan, solver)
     if plan.moves is None:
         return
     if plan.program == CURRENT:
-        yield "current", "nothing that was tried is better: nothing moves"
+        yield "current", "no program found a better placement: nothing moves"
         return
     before = plan.why_current_not
     if plan.current_pressure is not None:
         less = float(1 - plan.pressure / plan.current_pressure)
-        before = f"its pressure is {float(plan.current_pressure):.6g}; this takes {less:.1%} off it".replace("%", " %")
+        before = f"now: {float(plan.current_pressure):.6g}; new: {100 * less:.1f} % lower"
     moved = [move for move in plan.moves if move.source is not None]
-    going = f"{_models(plan, moved)} move{'s' * (len(moved) == 1)}" if moved else "nothing moves"
-    yield "current", f"{before}; {going}"
+    moving = f"{_models(plan, moved)} {'has' if len(moved) == 1 else 'have'} to move" if moved else "nothing moves"
+    yield "current", f"{before}; {moving}"
     if len(moved) < len(plan.moves):
         yield "new", f"{_models(plan, [move for move in plan.moves if move.source is None])} on no GPU yet"
 
@@ -86,17 +86,17 @@ def _models(plan: PlacementPlan, moved: Sequence[Relocation]) -> str:
 
 
 def _of_solver(plan: PlacementPlan, solver: Solved) -> str:
-    said = f"{float(solver.pressure):.6g} in the same time"
+    sentence = f"{float(solver.pressure):.6g} in the same time"
     if solver.proven:
-        said += ", proven: nothing is better"
+        sentence += ", proven optimal"
     if solver.pressure < plan.pressure:
         better = float(1 - solver.pressure / plan.pressure)
         less = f"{better:.4%} less than {plan.program}".replace("%", " %")
-        return f"{said}; that is {less} (its placement: --json)"
+        return f"{sentence}; {less} (its placement: --json)"
     if solver.pressure > plan.pressure:
-        return f"{said}; {plan.program} found less"
-    return f"{said}, as {plan.program} did"
+        return f"{sentence}; {plan.program} found less"
+    return f"{sentence}, the same as {plan.program}"
 
 
-def _more(left: int, what: str) -> str:
-    return f"and {left} {what} (--json has all)" if left > 0 else ""
+def _more(left: int, noun: str) -> str:
+    return f"and {left} {noun} (--json has all)" if left > 0 else ""

@@ -1,4 +1,4 @@
-"""Programs tried on a cluster, fastest first, until the time is up; the best answer that came counts."""
+"""Programs tried on a cluster, fastest first, until the time is up; the best answer counts."""
 
 import json
 import math
@@ -29,7 +29,7 @@ _MEASURED_ON: Final = "fleet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """A program and what it is called."""
+    """A program and its name."""
 
     name: str
     source: str
@@ -37,7 +37,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """What became of one program: its pressure and placement, or why it has none. `cut_off`: the time was up."""
+    """The result of a program: its pressure and placement, or why it has none. `cut_off`: the time was up."""
 
     name: str
     seconds: float
@@ -48,24 +48,24 @@ class Reached:
 
 
 def shipped(task: Task) -> list[Contender]:
-    """The initial program, the baselines and the families of the task: the fastest first, as they were measured on the
-    largest instances that ship, and those of which that is not known last."""
+    """The initial program, the baselines and the families of the task: the fastest first, as measured on the largest
+    shipped instances, and those without a measurement last."""
     folder = task.initial.parent
     files = [task.initial, *sorted((folder / "baselines").glob("*.py")), *sorted((folder / "families").glob("*.py"))]
-    known = cpu_seconds(task.name, _MEASURED_ON)
-    files.sort(key=lambda path: known.get(path.relative_to(folder).with_suffix("").as_posix(), math.inf))
+    cpu_s = cpu_seconds(task.name, _MEASURED_ON)
+    files.sort(key=lambda path: cpu_s.get(path.relative_to(folder).with_suffix("").as_posix(), math.inf))
     return [Contender(name=path.stem, source=read_source(path)) for path in files]
 
 
 def named(name: str, task: Task) -> Contender:
-    """The program in a file, or of a run, as `RUN:PROGRAM`. Raises InputError and ArchiveError."""
+    """The program in a file, or in a run as `RUN:PROGRAM`. Raises InputError and ArchiveError."""
     run, colon, program = name.rpartition(":")
     if not colon or Path(name).is_file():
         return Contender(name=name, source=read_source(Path(name)))
     with RunReader.open(resolve_run(run)) as archive:
         if archive.identity["task"] != task.name:
             raise InputError(
-                f"{run} is a run of the task {archive.identity['task']!r}; only programs of placement place"
+                f"{run} is a run of the task {archive.identity['task']!r}; only programs of placement can place models"
             )
         return Contender(name=name, source=archive.source(archive.find(program)))
 
@@ -80,8 +80,8 @@ def try_programs(
     opened: Callable[[str], None],
     confined: SandboxOptions,
 ) -> list[Reached]:
-    """Each program's end, in the order given. They begin in that order, several at a time; what has not answered after
-    `seconds` of wall time is cut off. `heard` is told of each that ended, `opened` of the sandbox's level.
+    """The result of each program, in the order given. They begin in that order, several at a time; a program without
+    an answer after `seconds` of wall time is cut off. `heard` gets each result, `opened` the sandbox's level.
 
     Raises SandboxError and HarnessError for the machine.
     """

@@ -3,7 +3,7 @@ import { dollars, duration, count } from "./numbers.js";
 
 // Scales and their ticks, for the curve of a run and for runs side by side.
 
-// About `most` round numbers between two values; the two themselves where floats are too coarse for any between them.
+// About `most` round numbers between two values; the two themselves if floats are too coarse for any between them.
 export function ticksOf(low, high, most) {
   const span = high - low;
   if (!(span > 0)) return [low];
@@ -16,7 +16,7 @@ export function ticksOf(low, high, most) {
   return Array.from({ length: Math.max(0, count) }, (_, k) => (first + k === 0 ? 0 : (first + k) * step));
 }
 
-// Round times: seconds, minutes or hours that people count in.
+// Round times in seconds, minutes or hours.
 function timeTicks(high, most) {
   const step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400].find((each) => high / each <= most) || high / most;
   const found = [];
@@ -24,7 +24,7 @@ function timeTicks(high, most) {
   return found;
 }
 
-// What a run's horizontal axis can be: its name, what it counts, and how its ticks read.
+// The possible horizontal axes of a run: name, unit, and the text of a tick.
 export const MEASURES = {
   attempt: { word: "proposals", counts: "proposals that have ended", text: (value) => String(value) },
   tokens: { word: "tokens", counts: "tokens, in and out", text: (value) => count(value) },
@@ -34,7 +34,7 @@ export const MEASURES = {
 
 const FAR = 1e6;
 
-// A place on the page. What is beyond every picture stands far outside of it: no path takes infinities.
+// A position on the page, limited to far outside the picture, since paths take no infinities.
 const placed = (at) => (Number.isNaN(at) ? 0 : Math.max(-FAR, Math.min(FAR, at)));
 
 export function linear(low, high, from, to) {

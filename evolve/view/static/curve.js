@@ -5,7 +5,7 @@ import { decimalsFor, fixed, small, valueText } from "./numbers.js";
 import { MARKS, behind, brief, changeOf, markOf, maximises, signOf, targetWord, than } from "./texts.js";
 import { genOf } from "./follow.js";
 
-// The curve of a run: every proposal is a mark, what failed stands on a strip below, and a new point is added without drawing the others again.
+// The curve of a run: every proposal is a mark, failures are on a strip below, and a new point is added without redrawing the others.
 
 const LANE = 15;
 const LEFT = 92;
@@ -22,7 +22,7 @@ const GLYPHS = {
   open: (x, y) => `M${x} ${y}m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0`,
 };
 
-// `chosen`: {across, up} of the address; onChoose(across, up) is told when another axis is chosen.
+// `chosen`: {across, up} of the address; onChoose(across, up) is called when another axis is chosen.
 export function curve(run, chosen, onChoose, onOpen) {
   let measure = measuresOf(run).includes(chosen.across) ? chosen.across : "attempt";
   let mode = chosen.up === "gap" && run.target ? "gap" : "value";
@@ -55,7 +55,7 @@ export function curve(run, chosen, onChoose, onOpen) {
     draw();
   }
 
-  // Everything that a redraw sets anew: the model, the scales, the paths by kind of mark.
+  // A full redraw: the model, the scales, the paths by kind of mark.
   function draw() {
     around = surroundings();
     const width = Math.max(280, stage.clientWidth || 900);
@@ -71,7 +71,7 @@ export function curve(run, chosen, onChoose, onOpen) {
     const x = linear(0, xHigh, LEFT, right);
     const value = !range ? null : target ? logarithmic(range[0], range[1], 22, bottom) : linear(range[0], range[1], bottom, 22);
     const y = (v) => (target ? value(behind(run, v, target.value)) : value(v));
-    // A held-out value has a bound of its own: on the axis of gaps it stands at the gap to that.
+    // A held-out value has its own bound: on the axis of gaps it is at the gap to that bound.
     const yHeld = ([, v, gap]) => (target ? value(gap) : value(v));
     frame = { width, height, bottom, right, xHigh, x, y, yHeld, range, target, lanes, model, spots: [], marks: new Map(), groups: {} };
     svg.classList.toggle("many", model.points.length > 600);
@@ -112,8 +112,8 @@ export function curve(run, chosen, onChoose, onOpen) {
 
   const laneText = (lane, number) => `${lane === "open" ? signOf(lane, run).word : lane === "quarantined" ? "quarant." : lane === "unanswered" ? "no answer" : MARKS[lane].word} ${number}`;
 
-  // Ceiling, initial and baselines: thin lines with their names at the end where the curve is not, moved apart where they would lie on each other;
-  // those that the scale does not reach are named below the picture.
+  // Ceiling, initial and baselines: thin lines with their names at the end away from the curve, moved apart where they would overlap; those off the
+  // scale are named below the picture.
   function references() {
     const { model, range, right, bottom, y, target } = frame;
     put(beyond);
@@ -124,7 +124,7 @@ export function curve(run, chosen, onChoose, onOpen) {
     put(beyond, sides.filter(([, lines]) => lines.length).map(([where, lines]) => h("span", null, `${where}: ${lines.map(named).join(", ")}`)));
     const wanted = all.filter((line) => line.y >= 20 && line.y <= bottom + 1);
     const levels = model.best.map(([at, v]) => [frame.x(at), y(v)]);
-    // How far the curve stays away from a label, at the left or at the right end.
+    // The distance of the curve from a label, at the left or at the right end.
     const room = (from, to, at) => levels.reduce((least, [px, py], k) => (px <= to && (k + 1 === levels.length || levels[k + 1][0] >= from) ? Math.min(least, Math.abs(py - at)) : least), 1000);
     const last = { start: -Infinity, end: -Infinity };
     const texts = wanted.map((line) => {
@@ -145,7 +145,7 @@ export function curve(run, chosen, onChoose, onOpen) {
     const { model, x, y, yHeld, range, xHigh } = frame;
     if (!range) return;
     const end = x(run.state.running ? Math.min(model.xMost, xHigh) : model.xMost);
-    // What is level since the last gain is a path of its own: it grows with each attempt, and the others stay as they are.
+    // The level part since the last gain is a separate path: it grows with each attempt, and the others stay unchanged.
     const draw = (name, points, level) => {
       const spots = points.map((point) => [x(point[0]), level(point)]);
       const last = spots[spots.length - 1];
@@ -184,10 +184,10 @@ export function curve(run, chosen, onChoose, onOpen) {
     for (const kind of order.filter((each) => paths[each])) layer.append(s("path", { class: `glyph glyph-${kind}`, "data-kind": kind, d: paths[kind] }));
   }
 
-  // What stands around the marks: it comes with the first program, the first answer that costs something, the first held-out value.
+  // The frame around the marks: it changes with the first program, the first answer with a cost, the first held-out value.
   const surroundings = () => JSON.stringify([measuresOf(run), run.target, run.bound, run.best_known, run.lines, run.objective, run.gens.held_out_gap.some((value) => value !== null), run.state.running]);
 
-  // Draws what has changed; all anew only where a scale or a mark that stood already is another one.
+  // Draws the changes; redraws everything only if a scale or an old mark changes.
   function update(changed) {
     const before = frame;
     const model = curveModel(run, measure);
@@ -287,7 +287,7 @@ export function curve(run, chosen, onChoose, onOpen) {
   return { node, update: (changed) => frame && update(changed) };
 }
 
-// What a mark says when it is pointed at.
+// The tooltip of a mark.
 function tipOf(run, n) {
   const gen = genOf(run, n);
   const { target } = run;

@@ -1,15 +1,15 @@
 import { behind, maximises } from "./texts.js";
 
-// The numbers of a run's curve, before anything is drawn.
+// The numbers of a run's curve, without drawing.
 
 export const LANES = ["failed", "refused", "duplicate", "quarantined", "unanswered", "open"];
 
-// Where a generation stands on the horizontal axis. Attempts are counted as they end; the initial program is none.
+// The position of a generation on the horizontal axis. Attempts are counted as they end; the initial program is none.
 export function xOf(run, at, measure) {
   const gens = run.gens;
   if (measure === "tokens") return gens.tokens_after[at];
   if (measure === "usd") return gens.spent_usd_after[at];
-  if (measure === "time") return gens.seconds[at]; // sessions alone: the time between them is no work
+  if (measure === "time") return gens.seconds[at]; // in sessions only, without the time between them
   return gens.position[at] === null ? null : gens.position[at] - 1;
 }
 
@@ -19,7 +19,7 @@ export function countsOf(words) {
   return counts;
 }
 
-// Which horizontal axes say something: a run that spends nothing has none in dollars.
+// The horizontal axes with values: a run without cost has none in dollars.
 export function measuresOf(run) {
   const some = (column) => column.some((value) => value > 0);
   return ["attempt", ...(some(run.gens.tokens_after) ? ["tokens"] : []), ...(some(run.gens.spent_usd_after) ? ["usd"] : []), "time"];
@@ -43,11 +43,11 @@ export function curveModel(run, measure) {
     const value = gens.best_after[point.at];
     if (value !== null && (!best.length || best[best.length - 1][1] !== value)) best.push([point.x, value]);
   }
-  // Another suite's values are on another scale: without a bound of their own to be held against they are not drawn.
+  // Another suite's values are on another scale: without their own bound they are not drawn.
   const held = inOrder.filter((point) => gens.held_out[point.at] !== null && gens.held_out_gap[point.at] !== null).map((point) => [point.x, gens.held_out[point.at], gens.held_out_gap[point.at]]);
   const lines = (run.lines || []).filter((line) => line.value !== null).map((line) => ({ ...line, kind: "baseline" }));
   const { bound, best_known: known, target } = run;
-  // A bound that is not proven may be out of every program's reach, and the picture need not reach that far, where somebody reached something.
+  // An unproven bound may be unreachable, so the picture need not include it if there is a best known value.
   if (bound) lines.push({ name: target.name, value: bound.value, kind: bound.proven || !known ? "target" : "baseline" });
   if (known && !(bound && bound.proven)) lines.push({ name: "best known", value: known.value, kind: "target" });
   if (held.length) {
@@ -57,7 +57,7 @@ export function curveModel(run, measure) {
   return { points, best, held, xMost, lines };
 }
 
-// The values that the picture reaches from and to. Far outliers on the bad side, and a bound out of sight, are left out of it.
+// The range of values in the picture, without far outliers on the bad side and distant bounds.
 export function valueRange(run, model) {
   const sign = maximises(run) ? 1 : -1;
   const stand = model.points.filter((point) => point.v !== null).map((point) => sign * point.v).sort((a, b) => a - b);
@@ -77,7 +77,7 @@ export function valueRange(run, model) {
   return sign > 0 ? [low, high] : [-high, -low];
 }
 
-// The gaps to the target that the picture reaches over, on a logarithmic axis: [smallest, largest], both above 0.
+// The range of gaps to the target on a logarithmic axis: [smallest, largest], both above 0.
 export function gapRange(run, model, target) {
   const gaps = [...model.best.map(([, value]) => value), ...model.points.filter((point) => point.v !== null).map((point) => point.v)]
     .map((value) => behind(run, value, target.value))

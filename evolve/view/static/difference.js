@@ -2,11 +2,11 @@ import { h } from "./dom.js";
 import { coloured, pieces } from "./syntax.js";
 import { linesOf } from "./texts.js";
 
-// What changed between two texts, line by line (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986).
+// The changes between two texts, line by line (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986).
 
 const MOST_EDITS = 3000;
 
-// [["=", i, j], ["-", i, null], ["+", null, j], ...]: the shortest edit, or all of the one and then all of the other where that is too long to find.
+// [["=", i, j], ["-", i, null], ["+", null, j], ...]: the shortest edit, or all of `a` removed and all of `b` added if the search would take too long.
 export function edits(a, b) {
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
@@ -54,7 +54,7 @@ function walkedBack(trace, n, m, steps) {
   return script.reverse();
 }
 
-// The places that changed, each with `around` lines about it: [[first, last)] of the script.
+// The changed parts, each with `around` lines of context: [[first, last)] of the script.
 export function hunksOf(script, around = 3) {
   const found = [];
   script.forEach(([sign], at) => {
@@ -66,7 +66,7 @@ export function hunksOf(script, around = 3) {
   return found;
 }
 
-// A diff to look at: numbers of both sides, a sign, the line. `words` says what is compared with what.
+// A diff for reading: line numbers of both sides, a sign, the line. `words` names the two sides.
 export function diffBlock(before, after, words) {
   const [old, now] = [before.split("\n"), after.split("\n")];
   const [oldLines, newLines] = [coloured(before), coloured(after)];
@@ -75,7 +75,7 @@ export function diffBlock(before, after, words) {
   const added = script.filter(([sign]) => sign === "+").length;
   const removed = script.filter(([sign]) => sign === "-").length;
   const head = h("p", { class: "diff-head" }, words, "  ", h("span", { class: "gain number" }, `+${added}`), " ", h("span", { class: "loss number" }, `−${removed}`), " lines");
-  if (!hunks.length) return h("div", { class: "diff" }, h("p", { class: "empty" }, `${words}: the two are the same, line by line.`));
+  if (!hunks.length) return h("div", { class: "diff" }, h("p", { class: "empty" }, `${words}: no difference.`));
   const digits = String(Math.max(old.length, now.length)).length;
   const number = (place) => (place === null ? "" : String(place + 1)).padStart(digits, "\u00a0");
   const row = ([sign, i, j]) => {
@@ -90,7 +90,7 @@ export function diffBlock(before, after, words) {
   return h("div", { class: "diff" }, head, h("pre", { class: "code", css: { "--numbers": `${2 * digits + 1}ch` } }, blocks));
 }
 
-// A unified diff that was made elsewhere, with its lines told apart.
+// A unified diff that was made elsewhere, with its lines marked by kind.
 export function unifiedBlock(text) {
   const kind = (line) => (/^(---|\+\+\+|@@)/.test(line) ? "hunk" : line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "same");
   return h("div", { class: "diff" }, h("pre", { class: "code unified" }, linesOf(text).map((line) => h("span", { class: `line ${kind(line)}` }, line, "\n"))));

@@ -1,15 +1,15 @@
-// Builds the page. Every text goes in as text: nothing here reads markup, so nothing in a run's record can become any.
+// Builds the page. Every text is inserted as text, never parsed as markup, so a run's record cannot inject any.
 
 const SVG = "http://www.w3.org/2000/svg";
 const ATTRIBUTES = new Set(
   "class id title role tabindex type placeholder value checked disabled colspan rowspan scope for name open width height alt hidden autocomplete spellcheck selected".split(" "),
 );
-// Bidirectional marks, invisible joiners, tags, variation selectors and everything else that changes how its neighbours look.
+// Bidirectional marks, invisible joiners, tags, variation selectors and other characters that change the look of their neighbours.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-// The text with what cannot be seen made visible, as ⟨U+202E⟩.
+// The text with invisible characters written as ⟨U+202E⟩.
 export function visible(text) {
   return String(text).replace(UNSEEN, (found) => {
     const code = found.codePointAt(0);
@@ -46,7 +46,7 @@ export function h(tag, props, ...children) {
   return node;
 }
 
-// One SVG element. Its attributes are numbers and words of ours; texts of others are children only.
+// One SVG element. Its attributes are our own numbers and words; texts of a record are children only.
 export function s(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
   for (const [key, value] of Object.entries(attributes || {})) {
@@ -63,7 +63,7 @@ export function put(node, ...children) {
   return node;
 }
 
-// An SVG text of a task's `draw`, as an image: nothing inside of it runs or loads.
+// The SVG text of a task's `draw` as an image, in which nothing runs or loads.
 export function picture(svg, words) {
   const bytes = new TextEncoder().encode(svg);
   let binary = "";
@@ -73,7 +73,7 @@ export function picture(svg, words) {
   return image;
 }
 
-// The address of a view: path parts as they are (a list: joined by +), and what is asked of it.
+// The address of a view: its path parts (a list: joined by +), and its query.
 export function address(parts, query) {
   const encoded = (part) => (Array.isArray(part) ? part.map(encoded).join("+") : encodeURIComponent(String(part).replace(LONE, "\ufffd")));
   const path = "#/" + parts.map(encoded).join("/");

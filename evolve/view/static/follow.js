@@ -1,4 +1,4 @@
-// What a live page is told of a run, put into the document that it has.
+// Merges the events of a run into its document on a live page.
 
 const PLACES = new WeakMap();
 
@@ -8,7 +8,7 @@ function placesOf(run) {
   return PLACES.get(run);
 }
 
-// Lays changed columns over a run's generations: rows of a known `n` are replaced, others put where they belong. Returns the `n` that changed.
+// Merges changed columns into a run's generations: rows of a known `n` are replaced, others inserted in order. Returns the `n` that changed.
 function mergeGens(run, changed) {
   const { gens } = run;
   const places = placesOf(run);
@@ -30,7 +30,7 @@ function mergeGens(run, changed) {
   return changed.n;
 }
 
-// One event: {"gens": changed columns, ...header fields that changed}. Mends `run` in place; returns what changed.
+// One event: {"gens": changed columns, ...header fields that changed}. Updates `run` in place; returns what changed.
 export function mergeRun(run, event) {
   const generations = event.gens ? mergeGens(run, event.gens) : [];
   const fields = Object.keys(event).filter((key) => key !== "gens");
@@ -38,7 +38,7 @@ export function mergeRun(run, event) {
   return { generations, fields };
 }
 
-// The whole run anew, put where the old one was.
+// Replaces the whole run in place.
 export function replaceRun(run, found) {
   PLACES.delete(run);
   for (const key of Object.keys(run)) delete run[key];

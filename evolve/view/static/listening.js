@@ -1,12 +1,12 @@
 import { mergeRun, replaceRun } from "./follow.js";
 import { prepared } from "./texts.js";
 
-// What goes on, as the server tells it, while somebody looks at the page: a hidden one asks nothing and keeps no connection, of which browsers allow
-// a host six, for all of its pages together.
+// Follows the server while the page is visible. A hidden page sends nothing and keeps no connection, since browsers allow a host six for all of its
+// pages together.
 
 const EVERY_MS = 2500;
 const AGAIN_MS = 5000;
-// What takes the server long is asked for less often.
+// Slow answers are requested less often.
 const pauseAfter = (began) => Math.max(EVERY_MS, 20 * (performance.now() - began));
 
 function whileLookedAt(begin, end) {
@@ -19,7 +19,7 @@ function whileLookedAt(begin, end) {
   };
 }
 
-// Asks again and again; onNews(answer) where it is another one than before. Returns how to end it.
+// Asks repeatedly; calls onNews(answer) when the answer changes. Returns a function that ends it.
 export function watched(ask, before, onNews, say) {
   let known = JSON.stringify(before);
   let [timer, wanted] = [null, false];
@@ -51,9 +51,9 @@ export function watched(ask, before, onNews, say) {
   });
 }
 
-// Follows a run: its events are put into `run` as they come; what they leave out is asked for soon after, and at once when the run ends.
-// onChange(run, {generations, fields, rest, whole}) for each. Returns how to end it.
-// onEnded(again) when the server says that it ends, and how it is begun again.
+// Follows a run: its events are merged into `run` as they come; the keys that they leave out are requested soon after, and at once when the run ends.
+// Calls onChange(run, {generations, fields, rest, whole}) for each event, and onEnded(again) with the command that starts the server again when it
+// ends. Returns a function that ends it.
 export function listened(run, path, stream, ask, onChange, say, onEnded) {
   let [events, timer, busy, wanted, lost] = [null, null, false, false, false];
   let [next, ended] = [0, false];
@@ -107,11 +107,11 @@ export function listened(run, path, stream, ask, onChange, say, onEnded) {
     };
   }
 
-  // The server answers, but tells nothing of this run: the answer to a plain question says why.
+  // The server refuses the stream of this run: the answer to a plain request says why.
   async function refused() {
     close();
-    const [said] = await Promise.allSettled([ask(path)]);
-    say(said.status === "rejected" ? said.reason.message : "");
+    const [answer] = await Promise.allSettled([ask(path)]);
+    say(answer.status === "rejected" ? answer.reason.message : "");
     setTimeout(() => !ended && !document.hidden && !events && open(), AGAIN_MS);
   }
 

@@ -13,14 +13,14 @@ import { metaView } from "./view_meta.js";
 import { aboutView, callsView } from "./view_calls.js";
 import { compareView } from "./view_compare.js";
 
-// Begins: finds out where runs come from, shows the view that the address names, and listens to keys.
+// The entry point: opens the source of runs, shows the view that the address names, and handles keys.
 
 const RUN_VIEWS = { "": runView, generations: generationsView, program: programView, tree: treeView, instances: instancesView, failures: failuresView, meta: metaView, calls: callsView, about: aboutView };
 const KEYS = [["/", "filter"], ["j  k", "next and previous row or program"], ["Enter", "open the row"], ["b", "the best program"], ["g t i f", "generations, tree, instances, failures"], ["r", "the run"], ["Esc", "back"], ["?", "these keys"]];
 
 const page = { source: null, stop: null, list: null, run: null, turn: 0 };
 
-// `quiet`: nothing is wrong.
+// `quiet`: it is not an error.
 function say(text, quiet) {
   const status = document.getElementById("status");
   put(status, text);
@@ -60,7 +60,7 @@ async function show() {
   let keyed = null;
   const context = { source: page.source, name, rest, query, go, instead, replace, keys: (list) => (keyed = list) };
   try {
-    if (!view) throw new Error(`there is no such page: ${location.hash.slice(0, 200)}`);
+    if (!view) throw new Error(`no such page: ${location.hash.slice(0, 200)}`);
     found = await view(context);
   } catch (error) {
     found = { title: "evolve", nodes: [failure(error)] };
@@ -85,13 +85,13 @@ function go(to) {
   else location.hash = to;
 }
 
-// Shows another view in the place of this one, so that “back” leads to where this was opened from.
+// Shows another view in place of this one, so that “back” leads to the view before this one.
 function instead(to) {
   replace(to);
   show();
 }
 
-// Notes a filter or what is unfolded in the address, without a step of its own in the history.
+// Puts a filter or the unfolded parts into the address, without a step in the history.
 function replace(to) {
   history.replaceState(null, "", to);
 }

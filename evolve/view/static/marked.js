@@ -2,7 +2,7 @@ import { h, link } from "./dom.js";
 import { plainTable } from "./table.js";
 import { linesOf } from "./texts.js";
 
-// The little of Markdown that insights reports use: bold, code, tables; and generations that are named become links.
+// The part of Markdown that insights reports use: bold, code, tables. Mentioned generations become links.
 
 const INLINE = /\*\*(.+?)\*\*|`([^`]+)`|\b(gen(?:eration)?s? |Generations? )(\d+)((?:(?:, | and | to |, and )\d+)*)/g;
 
@@ -24,7 +24,7 @@ export function inline(run, text) {
 
 const cellsOf = (line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
 
-// A text with its tables as tables, all else as paragraphs.
+// A text with its tables as tables and the rest as paragraphs.
 export function marked(run, text) {
   const blocks = [];
   let rows = [];

@@ -1,4 +1,4 @@
-// Numbers as people read them. Every function takes null for "not known".
+// Numbers for people. Every function takes null for "unknown".
 
 const NONE = "–";
 
@@ -6,7 +6,7 @@ function signed(text) {
   return text.startsWith("-") ? "−" + text.slice(1) : text;
 }
 
-// How many decimals tell these values apart: digits as many as differ, six at the most.
+// The number of decimals that distinguish these values, at most six.
 export function decimalsFor(values) {
   const known = [...new Set(values.filter((value) => value !== null && Number.isFinite(value)))].sort((a, b) => a - b);
   if (known.every(Number.isInteger)) return 0;
@@ -40,7 +40,7 @@ export function small(value) {
   return signed(String(Number(value.toPrecision(3))));
 }
 
-// A difference as the terminal and prompts have it: whole numbers whole, else four decimals.
+// A difference as on the terminal and in prompts: whole numbers whole, else four decimals.
 export function amount(value) {
   const size = Math.abs(value);
   if (size >= 1e12) return signed(value.toExponential(6));
@@ -66,9 +66,9 @@ export function dollars(value) {
   return value < 0.01 ? "$" + Number(value.toPrecision(2)).toString() : "$" + fixed(value, value < 1 ? 3 : 2);
 }
 
-// What a run cost; where a price is missing, what is known and that it is not all.
+// The cost of a run; if a price is missing, the known part and a note.
 export function spentText(spent, running) {
-  const open = spent.under_way.calls && !running ? ` · ${spent.under_way.calls} cut off, not counted yet` : "";
+  const open = spent.under_way.calls && !running ? ` · ${spent.under_way.calls} interrupted, not counted yet` : "";
   return costText(spent) + open;
 }
 
@@ -94,7 +94,7 @@ export function moment(seconds) {
   return new Date(1000 * seconds).toISOString().replace("T", " ").slice(0, 19) + " UTC";
 }
 
-// How long ago a moment was, to the nearest unit that people count in.
+// The time since a moment, in its largest unit.
 export function ago(seconds) {
   if (seconds === null || seconds === undefined) return NONE;
   const past = Math.max(0, Date.now() / 1000 - seconds);

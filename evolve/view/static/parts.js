@@ -1,13 +1,13 @@
 import { h, link, put } from "./dom.js";
-import { mend } from "./mend.js";
+import { morph } from "./morph.js";
 import { count, duration, moment, spentText } from "./numbers.js";
 import { brief, doubtWord, doubts } from "./texts.js";
 
-// What several views of a run have in common: its head, its views, sections.
+// The shared parts of a run's views: its head, its navigation, sections.
 
 const VIEWS = [["", "run"], ["generations", "generations"], ["tree", "tree"], ["instances", "instances"], ["failures", "failures"], ["meta", "insights"], ["calls", "calls"], ["about", "about"]];
 
-// How many proposals have ended, of how many; and, of a run that goes on, those that have not, as far as the record tells.
+// The number of ended proposals and their limit; for a running run, also the open ones on record.
 function progressOf(run) {
   const { mark, stage, status, n } = run.gens;
   const places = n.map((_, at) => at).filter((at) => stage[at] !== null);
@@ -18,8 +18,8 @@ function progressOf(run) {
   return !run.state.running || !open.length ? ended : `${ended}; under way: ${words.slice(0, 4).join(", ")}${words.length > 4 ? ` and ${words.length - 4} more` : ""}`;
 }
 
-// The trouble of each model's server in a line: how many calls failed since its last answer, what it said, and when it is asked again; or for how
-// long it has said nothing, and when the request is given up.
+// The trouble with each model in a line: the calls that failed since its last answer, the server's message, and the time of the next try; or the
+// length of its silence, and when the request is given up.
 function troublesOf(run, live) {
   const ongoing = live && run.state.running;
   const lines = run.troubles.map((one) => {
@@ -44,7 +44,7 @@ export function runHead(run, view, live) {
   const doubted = h("span");
   const troubles = h("div", { class: "bad troubles" });
   const line = h("div", { class: "run-head" }, h("h1", null, run.task, " / ", run.suite), h("span", { class: "run-name" }, brief(run.name, 80)), state, progress, clock, cost, doubted);
-  // Time goes on between two events, too.
+  // The clock also runs between two events.
   const tick = () => {
     const since = live && run.state.running ? Math.max(0, Date.now() / 1000 - run.newest) : 0;
     const text = duration(run.spent.seconds + since);
@@ -79,33 +79,33 @@ export function runHead(run, view, live) {
   return { node: h("div", null, line, troubles, views), update };
 }
 
-// A view that is drawn out of the run alone: `draw` gives its nodes, and with each news what differs of them is mended.
+// A view that depends only on the run: `draw` gives its nodes, and each event updates their differences.
 export function drawnView(context, run, view, title, draw) {
   const head = runHead(run, view, context.source.live);
   const drawn = () => h("div", { class: "drawn" }, draw());
   const node = drawn();
   const stop = context.source.follow(run.name, (_, changed) => {
     head.update();
-    if (changed.rest || changed.generations.length) mend(node, drawn());
+    if (changed.rest || changed.generations.length) morph(node, drawn());
   });
   return { title: `${run.name}: ${title}`, head: head.node, nodes: [node], stop, run };
 }
 
-export function section(title, beside, ...children) {
-  return h("section", { class: "part" }, h("h2", null, title, beside ? h("span", { class: "quiet beside" }, "  ", beside) : null), children);
+export function section(title, note, ...children) {
+  return h("section", { class: "part" }, h("h2", null, title, note ? h("span", { class: "quiet note-of-title" }, "  ", note) : null), children);
 }
 
-// Why there is no insights report yet, and why the last round gave none, as the command says it.
+// Why there is no insights report yet, and why the last round gave none, in the words of the command.
 export function missing(run, most) {
   const { absence, failures } = run.learning;
   return [absence ? h("p", { class: "empty" }, `${absence[0].toUpperCase()}${absence.slice(1)}.`) : null, failures.map((failure) => h("p", { class: "bad-quiet" }, `⚠ ${brief(failure, most)}`))];
 }
 
 export function failure(error) {
-  return h("div", { class: "failure" }, h("p", null, h("b", null, "This could not be shown. "), error.message), h("p", { class: "quiet" }, "What else there is stays reachable by the links above."));
+  return h("div", { class: "failure" }, h("p", null, h("b", null, "This could not be shown. "), error.message), h("p", { class: "quiet" }, "Use the links above for other pages."));
 }
 
-// Pairs of a word and what it is, in two columns.
+// Pairs of a word and its value, in two columns.
 export function facts(pairs, kind) {
   return h("dl", { class: kind ? `facts ${kind}` : "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([word, value]) => [h("dt", null, word), h("dd", null, value)]));
 }

@@ -4,11 +4,11 @@ import { count, decimalsFor, dollars, duration, fixed, percent, small, valueText
 import { facts, section } from "./parts.js";
 import { plainTable, table } from "./table.js";
 
-// What the page of a program is made of, one part for each thing that can be asked of it.
+// The parts of a program's page, one for each tab.
 
 const ALREADY = 40000;
 
-// A long text folded to its size, opened by a click; a short one open.
+// A long text folded to its size, which a click opens; a short one open.
 function folded(word, text, open) {
   if (text === null || text === undefined || text === "") return null;
   const size = `${count(linesOf(text).length)} lines, ${count(text.length)} characters`;
@@ -23,17 +23,17 @@ function folded(word, text, open) {
   return details;
 }
 
-// Each HTTP request: how it ended, what it took, what was said.
+// Each HTTP request: its outcome, cost and message.
 function callsOf(calls) {
   if (!calls || !calls.length) return null;
   const n = (text) => ({ text, number: true });
   const rows = calls.map((call) => [
     `${call.status}${call.http_status ? ` (HTTP ${call.http_status})` : ""}`, call.latency_s ? duration(call.latency_s) : "–", count(call.tokens_in), count(call.tokens_out), dollars(call.cost_usd),
     h("span", { class: "lines" }, [Object.entries(call.sampled || {}).map(([key, value]) => `${key} ${value}`).join(", "), call.message, ...(call.adapted || [])].filter(Boolean).join("\n"))]);
-  return plainTable(["ended as", n("time"), n("tokens in"), n("tokens out"), n("cost"), "what was said"], rows);
+  return plainTable(["ended as", n("time"), n("tokens in"), n("tokens out"), n("cost"), "message"], rows);
 }
 
-// Every question that was put for this generation: prompt, answer, what was thought, calls.
+// Every question of this generation: prompt, reasoning, answer, calls.
 export function attemptsPart(run, doc) {
   if (!doc.attempts.length) return h("p", { class: "empty" }, "No model was asked for this program.");
   return doc.attempts.map((attempt) => {
@@ -103,13 +103,13 @@ export async function picturesPart(run, doc, context, instance, onChoose) {
 
 const pairsOf = (value) => Object.entries(value || {}).filter(([, each]) => each !== null && each !== "" && !(Array.isArray(each) && !each.length)).map(([key, each]) => [key.replace(/_/g, " "), typeof each === "object" ? JSON.stringify(each) : typeof each === "number" ? valueText(each) : String(each)]);
 
-// Whether it can be believed: asked again strictly, on the held-out suite, on fresh instances.
+// The checks of its score: strict re-evaluation, the held-out suite, fresh instances.
 export function trustPart(run, doc) {
   const part = (title, value, words) => section(title, null, value ? facts(pairsOf(value)) : h("p", { class: "empty" }, words));
   return [
-    part("Strict re-evaluation", doc.strict, "Not asked: only what becomes the best is evaluated a second time, in other orders and processes."),
-    part("Held-out suite", doc.held_out, "Not scored there: only the initial program and new bests are."),
-    part("Fresh instances", doc.fresh, "Not tried: only a session's last best is."),
+    part("Strict re-evaluation", doc.strict, "Not done: only new bests are evaluated a second time, in other orders and processes."),
+    part("Held-out suite", doc.held_out, "Not scored on it: only the initial program and new bests are."),
+    part("Fresh instances", doc.fresh, "Not tried on them: only the best at a session's end is."),
     section("How it was scored", null, facts([
       ["published score", doc.published_score === undefined ? null : valueText(doc.published_score)], ["sandbox", doc.sandbox], ["evaluator version", doc.evaluator_version],
       ["run time", duration(doc.runtime_s)], ["most memory", doc.peak_memory_mb ? `${fixed(doc.peak_memory_mb, 0)} MB` : null], ["self-judged", run.self_judged ? "⚠ yes: the program shares the process that made its score" : "no"]])),

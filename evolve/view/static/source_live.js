@@ -1,7 +1,7 @@
 import { listened, watched } from "./listening.js";
 import { prepared, rowOf } from "./texts.js";
 
-// Runs from the server that sent this page, and what happens in them as it is written. Its addresses stand below that of the page, which holds the key.
+// Runs from the server of this page, followed live. The server's addresses are below that of the page, which has the key.
 
 const KEPT_MS = 10000;
 
@@ -15,7 +15,7 @@ async function answered(path) {
     try {
       message = JSON.parse(text).error || text;
     } catch {
-      // the server's plain text says it
+      // the server's plain text is the message
     }
     throw new Error(message.slice(0, 500) || `the server answered ${reply.status} for ${path}`);
   }
@@ -24,23 +24,23 @@ async function answered(path) {
 
 export function liveSource(say) {
   const kept = new Map();
-  let over = ""; // what is said once the server has told that it ends: nobody is asked any more
+  let over = ""; // the message once the server has ended, after which no request is sent
   const asked = (path) => (over ? Promise.reject(new Error(over)) : answered(path));
   const tell = (text) => say(over || text, Boolean(over));
   const onEnded = (again) => {
-    over = `The command that showed this has ended; what stands here is all that was recorded. Open it again with: ${again}`;
+    over = `The server has ended; this page shows the whole record. Open it again with: ${again}`;
     tell(over);
   };
   const part = encodeURIComponent;
   const compared = (names) => asked("api/compare?" + names.map((name) => `run=${part(name)}`).join("&"));
   const listed = async () => {
-    const told = await asked("api/runs");
-    return { rows: told.runs.map(rowOf), unreadable: told.unreadable };
+    const answer = await asked("api/runs");
+    return { rows: answer.runs.map(rowOf), unreadable: answer.unreadable };
   };
   return {
     live: true,
     runs: listed,
-    // The run as it was told a moment ago, or as it is: whoever follows it is told at once what has changed since.
+    // The run from the cache if it is recent, else from the server; `follow` sends the changes since at once.
     run: async (name) => {
       const found = kept.get(name);
       if (found && (over || found.followers || performance.now() - found.left < KEPT_MS)) return found.run;

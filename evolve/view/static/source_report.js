@@ -1,6 +1,6 @@
 import { prepared, rowOf } from "./texts.js";
 
-// Runs out of the file itself: base64 of deflated JSON in <script id="data">, each line of text in it once.
+// Runs from the file itself: base64 of deflated JSON in <script id="data">, with each line of text once.
 
 async function unpacked(base64) {
   const bytes = Uint8Array.from(atob(base64.replace(/\s+/g, "")), (letter) => letter.charCodeAt(0));
@@ -8,7 +8,7 @@ async function unpacked(base64) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// A value with every {"$lines": k} in it as the text that it stands for.
+// A value with every {"$lines": k} in it replaced by its text.
 function joined(value, packed) {
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map((each) => joined(each, packed));
@@ -21,10 +21,10 @@ export async function reportSource(node) {
   try {
     packed = await unpacked(node.textContent);
   } catch (error) {
-    throw new Error(`the data in this file cannot be opened (was it cut off on its way?): ${error.message}`);
+    throw new Error(`the data in this file cannot be read (is the file complete?): ${error.message}`);
   }
   if (packed.format !== 1) throw new Error(`this file's data has format ${packed.format}, and this page reads format 1`);
-  // Whatever is read of a run, its name above all, is a text from here on; generations are opened one by one.
+  // The texts of runs are restored now, generations one by one when they are opened.
   for (const run of packed.runs) for (const key of Object.keys(run)) if (key !== "gendocs" && key !== "gens") run[key] = joined(run[key], packed);
   const runs = new Map(packed.runs.map((run) => [run.name, prepared(run)]));
   const found = (name) => {

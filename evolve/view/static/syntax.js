@@ -1,7 +1,7 @@
 import { h } from "./dom.js";
 import { linesOf } from "./texts.js";
 
-// Colours for code: strings, comments, numbers and words of the language, for Python and for languages with C's look.
+// Colours for code: strings, comments, numbers and keywords, for Python and for languages with a syntax like C.
 
 const PYTHON = "and as assert async await break case class continue def del elif else except False finally for from global if import in is lambda match None nonlocal not or pass raise return True try while with yield";
 const BRACES = "auto bool break case catch char class const constexpr continue default delete do double else enum export extends extern false final float fn for func function go if impl import in inline int interface let long loop match mod mut namespace new nil null nullptr operator package private protected pub public return self short signed size_t sizeof static struct super switch template this throw trait true try type typedef typename union unsigned use using var virtual void volatile where while";
@@ -47,7 +47,7 @@ export function pieces(line) {
   return line.map(([kind, text]) => (kind ? h("span", { class: `syntax-${kind}` }, text) : text));
 }
 
-// Code with line numbers, which are not copied along.
+// Code with line numbers that are not copied with it.
 export function codeBlock(code) {
   const lines = coloured(code);
   return h("pre", { class: "code" }, lines.map((line, at) => h("span", { class: "line", "data-line": at + 1 }, pieces(line), "\n")));

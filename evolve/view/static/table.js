@@ -1,7 +1,7 @@
 import { h, put } from "./dom.js";
 import { plural } from "./numbers.js";
 
-// A table of any length: its head stays, a click sorts, typing filters, and only the rows in sight are in the page.
+// A table of any length: its head stays, a click sorts, typing filters, and only the visible rows are in the page.
 
 const ROW_HEIGHT = 28;
 const BEYOND = 12;
@@ -23,13 +23,13 @@ export function table(columns, rows, options) {
   const body = h("tbody");
   const filter = h("input", { type: "search", class: "filter", placeholder: "filter rows  ( / )", "aria-label": "filter", autocomplete: "off", spellcheck: "false" });
   filter.value = options.filter || "";
-  const told = h("span", { class: "quiet", role: "status" });
+  const counts = h("span", { class: "quiet", role: "status" });
   const headRow = h("tr");
   const grid = h("table", { class: "grid-table" }, h("thead", null, headRow), body);
   let heads = [];
   let resorted = false;
   const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": options.label || options.words[1], on: { scroll: () => draw() } }, grid);
-  const node = h("div", { class: "table" }, h("div", { class: "bar" }, filter, " ", told, options.beside ? options.beside : null), scroller);
+  const node = h("div", { class: "table" }, h("div", { class: "bar" }, filter, " ", counts, options.action ? options.action : null), scroller);
 
   const identity = options.identity || ((row) => row);
 
@@ -63,17 +63,17 @@ export function table(columns, rows, options) {
       const mine = sort && columns[at].key === sort[0];
       cell.setAttribute("aria-sort", mine ? (sort[1] ? "descending" : "ascending") : "none");
     });
-    put(told, shown.length === rows.length ? plural(rows.length, ...options.words) : `${shown.length.toLocaleString("en-US")} of ${plural(rows.length, ...options.words)}`);
+    put(counts, shown.length === rows.length ? plural(rows.length, ...options.words) : `${shown.length.toLocaleString("en-US")} of ${plural(rows.length, ...options.words)}`);
     draw(true);
   }
 
   let drawn = "";
-  function draw(anew) {
+  function draw(always) {
     const height = scroller.clientHeight || 600;
     const first = Math.max(0, Math.floor(scroller.scrollTop / ROW_HEIGHT) - BEYOND);
     const last = Math.min(shown.length, Math.ceil((scroller.scrollTop + height) / ROW_HEIGHT) + BEYOND);
     const key = `${first}-${last}-${chosen}`;
-    if (!anew && key === drawn) return;
+    if (!always && key === drawn) return;
     drawn = key;
     const gap = (rowsThere) => h("tr", { class: "gap", "aria-hidden": "true" }, h("td", { colspan: columns.length, css: { height: `${rowsThere * ROW_HEIGHT}px` } }));
     const cells = shown.slice(first, last).map((row, at) => rowOf(row, first + at));

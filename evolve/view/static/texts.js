@@ -1,7 +1,7 @@
 import { h, link } from "./dom.js";
 import { amount, valueText } from "./numbers.js";
 
-// The words of the page: what marks are called, what a value is to be held against, what is wrong with a run.
+// The words of the page: the names of marks, the references of values, the doubts about a run.
 
 export const MARKS = {
   best: { sign: "●", word: "new best" },
@@ -16,7 +16,7 @@ export const MARKS = {
 
 const UNENDED = { sign: "…", word: "not ended" };
 
-// The sign and word of a mark; of a `run` that was stopped nothing is under way.
+// The sign and word of a mark; in a `run` that has stopped, nothing is under way.
 export function signOf(mark, run) {
   if (mark === "open" && run && !run.state.running) return UNENDED;
   return MARKS[mark] || { sign: "?", word: String(mark) };
@@ -27,18 +27,18 @@ export function markOf(mark, run) {
   return h("span", { class: `mark mark-${MARKS[mark] ? mark : "open"}` }, h("span", { class: "sign" }, known.sign), " ", known.word);
 }
 
-// A run as the views take it: one without any program has no objective yet.
+// A run for the views: one without any program gets a default objective.
 export function prepared(run) {
   if (!run.objective) run.objective = { metric: "score", direction: "maximise", unit: "" };
   return run;
 }
 
-// A row of the table of runs, live and in a report, with what stands against its best.
+// A row of the table of runs, live and in a report, with the doubts about its best.
 export function rowOf(row) {
   return { ...row, doubts: doubts(row) };
 }
 
-// What the gap is to, in a word: `target` itself comes with the run.
+// The name of the gap's reference.
 export function targetWord(run) {
   return run.bound && run.bound.proven ? `proven ${run.target.name}` : run.target.name;
 }
@@ -47,26 +47,26 @@ export function maximises(run) {
   return run.objective.direction === "maximise";
 }
 
-// How far a value stays behind another one, in the direction of the task: negative where it is beyond it.
+// The distance of a value behind a target, in the direction of the task; negative if it is beyond.
 export function behind(run, value, target) {
   return maximises(run) ? target - value : value - target;
 }
 
 const SAME = 1e-9;
 
-// By how much something is better, in words: "5 slots better". Less than nothing is worse.
+// A change in words: "5 slots better"; a negative one is worse.
 export function worded(run, change) {
   if (change === null || change === undefined) return "–";
   if (Math.abs(change) <= SAME) return "the same";
   return `${amount(Math.abs(change))}${run.objective.unit ? ` ${brief(run.objective.unit, 20)}` : ""} ${change > 0 ? "better" : "worse"}`;
 }
 
-// "5 slots better than", "the same as".
+// The word after a change: "5 slots better than", "the same as".
 export function than(change) {
   return Math.abs(change) <= SAME ? "as" : "than";
 }
 
-// `medians`: both were confirmed in other orders, and the change is that of their medians.
+// `medians`: both were confirmed in other orders, and the change is between their medians.
 export function changeOf(run, change, medians) {
   return h("span", { class: `number ${change > SAME ? "gain" : change < -SAME ? "loss" : "quiet"}` }, worded(run, change), medians ? " by medians" : "");
 }
@@ -80,17 +80,17 @@ export function genLinks(run, generations, most = 40) {
   return h("span", { class: "gens" }, shown, generations.length > most ? h("span", { class: "quiet" }, `and ${generations.length - most} more`) : null);
 }
 
-// What stands against a run's best: nothing where nothing does. `warnings` are those that the terminal gives.
+// The doubts about a run's best. `warnings` are the terminal's.
 export function doubts(run) {
   const believed = run.believed || {};
   const found = [];
-  if (run.self_judged) found.push("self-judged: the program shares the process that made its score");
+  if (run.self_judged) found.push("self-judged: the program shares the scoring process");
   if (believed.strict && believed.strict !== "agrees") found.push(`strict re-evaluation: ${believed.strict}`);
   found.push(...(believed.warnings || []));
   return found;
 }
 
-// The first doubt where a word has to do; all of them stand on the run's first screen.
+// The first doubt in a word; the run's first screen has all of them.
 export function doubtWord(found) {
   const word = found[0].split(":")[0];
   return word.length > 40 ? "warning" : word;
@@ -98,7 +98,7 @@ export function doubtWord(found) {
 
 const KEPT_END = 10;
 
-// A name whose middle gives way where it is too long for its place: names of runs differ at their ends.
+// A name that loses its middle if it is too long for its place, since names of runs differ at their ends.
 export function nameInPlace(name) {
   const text = brief(name, 200);
   if (text.length <= KEPT_END + 4) return text;
@@ -111,7 +111,7 @@ export function valueWithUnit(run, value) {
 
 const LONGEST = 2000;
 
-// A text as lines; a line too long to be drawn is cut, and says by how much.
+// A text as lines; a line too long to draw is cut, with a note about its length.
 export function linesOf(text) {
   return String(text ?? "").split("\n").map((line) => (line.length <= LONGEST ? line : `${line.slice(0, LONGEST)} … (${(line.length - LONGEST).toLocaleString("en-US")} more characters in this line)`));
 }

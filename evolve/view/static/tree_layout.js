@@ -1,11 +1,11 @@
 import { placeOf } from "./follow.js";
 
-// Where each program stands in the picture of the lineage. Time runs to the right; what led nowhere is a count.
+// The position of each program in the picture of the lineage. Time runs to the right; side branches are folded to a count.
 
 const AT_ONCE = 12;
 const ALL_OPEN = 60;
 
-// The best so many of a program's children that are not in sight; of those without a value the first.
+// The best `most` folded children of a program; of those without a value, the earliest.
 function unfoldedOf(run, kept, parent, most) {
   const gens = run.gens;
   const sign = run.objective.direction === "maximise" ? 1 : -1;
@@ -14,7 +14,7 @@ function unfoldedOf(run, kept, parent, most) {
   return places.sort((a, b) => (worth(a) === worth(b) ? a - b : worth(b) - worth(a))).slice(0, most).map((at) => gens.n[at]);
 }
 
-// What is kept in sight: all of a short run; else the way to the best, the first-parent way to each island's best, every new best, and what was unfolded by hand.
+// The visible programs: all of a short run; else the lineages of the best, of each island's best and of every new best, and what the reader unfolded.
 function keptOf(run, unfolded) {
   const gens = run.gens;
   if (gens.n.filter((_, at) => gens.parents[at].length).length <= ALL_OPEN) return new Set(gens.n);
@@ -39,7 +39,7 @@ function keptOf(run, unfolded) {
   return kept;
 }
 
-// For each kept program, what hangs off it unseen: {count, marks: {mark: count}, generations}.
+// The folded descendants of each kept program: {count, marks: {mark: count}, generations}.
 function foldsOf(run, kept) {
   const gens = run.gens;
   const anchor = new Map();
@@ -90,7 +90,7 @@ export function treeLayout(run, unfolded) {
   return { nodes, edges, folds, rows, columns: order.length, lanes };
 }
 
-// First-parent lines that are drawn straight: the way to the best is one, each other begins where it leaves another one.
+// First-parent lines that are drawn straight: one is the lineage of the best, each other begins where it branches off.
 function chainsOf(run, order, path) {
   const chains = [run.path.slice()];
   const chainOf = new Map(run.path.map((n) => [n, chains[0]]));
@@ -112,7 +112,7 @@ function chainsOf(run, order, path) {
   return chains.filter((chain) => chain.length);
 }
 
-// A row for each chain: the way to the best first, then island by island, rows used again where they are free.
+// A row for each chain: the lineage of the best first, then island by island; free rows are used again.
 function rowsOf(run, chains, column, path) {
   const islandOf = (chain) => run.gens.island[placeOf(run, chain[0])] ?? 0;
   const rowOf = new Map();

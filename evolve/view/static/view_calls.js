@@ -5,7 +5,7 @@ import { copyButton } from "./program_parts.js";
 import { plainTable } from "./table.js";
 import { brief, genLink, textBlock } from "./texts.js";
 
-// Calls to models, and what the run is: configuration, sessions, how to run it again.
+// The calls to models, and the facts of the run: configuration, sessions, replay.
 
 const KINDS = { patch: "patches", repair: "repairs", retry: "retries", insights: "insights reports" };
 
@@ -28,14 +28,14 @@ function callsParts(run) {
     [run.state.running ? "under way" : "cut off", open.calls ? `${plural(open.calls, "call", "calls")}, for which ${count(open.tokens)} tokens, ${open.cost_usd === null ? "of unknown price" : dollars(open.cost_usd)}, are kept${run.state.running ? "" : ": they count as spent once the run is resumed"}` : null]]);
   const kinds = plainTable(["for", ...numbers("calls", "share", "tokens", "cost", "failed or lost")], calls.kinds.map((row) => [
     KINDS[row.kind], fixed(row.total, 0), percent(row.total / calls.total), count(row.tokens_in + row.tokens_out), dollars(row.cost_usd), fixed(row.unanswered, 0)]), "None.");
-  const said = (status) => calls.said.filter((one) => one.status === status).map((one) => h("div", null, `${fixed(one.calls, 0)}: ${brief(one.message, 300)}`));
-  const status = plainTable(["status", ...numbers("calls"), "what the server said"], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0), said(word)]), "No model was called: the proposer works without one.");
+  const messages = (status) => calls.said.filter((row) => row.status === status).map((row) => h("div", null, `${fixed(row.calls, 0)}: ${brief(row.message, 300)}`));
+  const status = plainTable(["status", ...numbers("calls"), "the server's message"], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0), messages(word)]), "No model was called: the proposer works without one.");
   const models = plainTable(["model", ...numbers("calls", "tokens in", "tokens out", "cost", "median", "95 %")], (calls.models || []).map((row) => [
     brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), dollars(row.cost_usd), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");
-  const dear = run.gens.n.map((_, at) => at).filter((at) => run.gens.tokens[at] > 0).sort((a, b) => (run.gens.cost_usd[b] ?? 0) - (run.gens.cost_usd[a] ?? 0) || run.gens.tokens[b] - run.gens.tokens[a]).slice(0, 10);
-  const dearest = plainTable(["generation", "model", ...numbers("tokens", "cost"), "outcome"], dear.map((at) => [genLink(run, run.gens.n[at]), brief(run.gens.model[at], 60), count(run.gens.tokens[at]), dollars(run.gens.cost_usd[at]), run.gens.mark[at]]), "None.");
-  const adapted = calls.adapted && calls.adapted.length ? section("Asked otherwise than configured", "as the endpoint wants it", h("ul", null, calls.adapted.map((change) => h("li", null, brief(change, 300))))) : null;
-  return [section("Calls", null, overall), section("What they were for", "a repair follows a refusal or a failed evaluation; a retry sends the same request again", kinds), adapted, section("How they ended", null, status), section("By model", null, models), section("Most expensive generations", null, dearest)];
+  const costly = run.gens.n.map((_, at) => at).filter((at) => run.gens.tokens[at] > 0).sort((a, b) => (run.gens.cost_usd[b] ?? 0) - (run.gens.cost_usd[a] ?? 0) || run.gens.tokens[b] - run.gens.tokens[a]).slice(0, 10);
+  const expensive = plainTable(["generation", "model", ...numbers("tokens", "cost"), "outcome"], costly.map((at) => [genLink(run, run.gens.n[at]), brief(run.gens.model[at], 60), count(run.gens.tokens[at]), dollars(run.gens.cost_usd[at]), run.gens.mark[at]]), "None.");
+  const adapted = calls.adapted && calls.adapted.length ? section("Adapted requests", "the endpoint rejected a parameter", h("ul", null, calls.adapted.map((change) => h("li", null, brief(change, 300))))) : null;
+  return [section("Calls", null, overall), section("What they were for", "a repair follows a refusal or a failed evaluation; a retry sends the same request again", kinds), adapted, section("How they ended", null, status), section("By model", null, models), section("Most expensive generations", null, expensive)];
 }
 
 export async function aboutView(context) {
@@ -47,10 +47,10 @@ function aboutParts(run, live) {
   const believed = run.believed;
   const what = facts([
     ["task / suite", `${run.task} / ${run.suite}`], ["scores", `${run.objective.metric}, ${run.objective.direction}${run.objective.unit ? `, in ${run.objective.unit}` : ""}`], ["seed", String(run.seed)],
-    ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", run.state.text], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : live ? "not computed while it is looked at live; evolve list RUN --json prints it" : null],
+    ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", run.state.text], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : live ? "not computed on a live page; evolve list RUN --json prints it" : null],
     ["sandbox", believed.sandbox], ["evaluator version", believed.evaluator_version], ["bound", run.bound ? `${run.bound.value}, ${run.bound.proven ? "proven" : "not proven"}` : "none known"],
-    ["best known", run.best_known ? `${run.best_known.value}${run.best_known.where_from ? `, ${run.best_known.where_from}` : ""}` : null], ["self-judged", run.self_judged ? "⚠ yes: the program shares the process that made its score" : "no"]]);
-  const replay = run.replay ? section("Run the best again", "and compare with what is on record", h("p", { class: "command" }, h("code", null, run.replay), " ", copyButton(run.replay))) : null;
+    ["best known", run.best_known ? `${run.best_known.value}${run.best_known.where_from ? `, ${run.best_known.where_from}` : ""}` : null], ["self-judged", run.self_judged ? "⚠ yes: the program shares the scoring process" : "no"]]);
+  const replay = run.replay ? section("Run the best again", "and compare it with the record", h("p", { class: "command" }, h("code", null, run.replay), " ", copyButton(run.replay))) : null;
   const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
   const changed = plainTable(["key", "default", "this run"], run.config.changed.map(([key, usual, now]) => [h("code", null, key), text(usual), h("b", null, text(now))]), "Nothing differs from the defaults.");
   const sessions = plainTable(["when", "what", "detail"], run.sessions.map((session) => [h("span", { class: "when" }, moment(session.t)), session.event, session.event === "created" ? "" : brief(Object.entries(session.detail || {}).map(([key, value]) => `${key}: ${text(value)}`).join(", "), 400)]), "None.");

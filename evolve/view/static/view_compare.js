@@ -1,13 +1,13 @@
 import { button, h, link, put, s } from "./dom.js";
 import { MEASURES, linear, stairs, ticksOf, xAxis, xTicks, yAxis } from "./axes.js";
 import { unifiedBlock } from "./difference.js";
-import { mend } from "./mend.js";
+import { morph } from "./morph.js";
 import { count, decimalsFor, dollars, duration, fixed, plural, valueText } from "./numbers.js";
 import { section } from "./parts.js";
 import { plainTable } from "./table.js";
 import { brief } from "./texts.js";
 
-// Runs side by side: what differs in their configuration, their curves, and what each had at equal budgets.
+// Runs side by side: the differences of their configurations, their curves, and their results at equal budgets.
 
 const AXIS = { attempts: [0, "attempt"], usd: [1, "usd"], tokens: [2, "tokens"], seconds: [3, "time"] };
 
@@ -54,7 +54,7 @@ function curvesOf(judged, axis, width) {
     xAxis(xTicks(measure, found.most, right - left), x, bottom, MEASURES[measure], right), found.bands.map(bandOf), found.runs.map(lineOf), bound);
 }
 
-// `current()`: what is to be drawn now. Returns {node, draw}.
+// `current()`: the present comparison. Returns {node, draw}.
 function curvesPart(current) {
   let axis = null;
   const stage = h("div", { class: "stage" });
@@ -78,14 +78,14 @@ function curvesPart(current) {
 
 const MOST_OWN = 60;
 
-// What a group has of its own, the models and the strategy first, as far as it is short.
+// The distinguishing settings of a group, the models and the strategy first, as many as fit.
 function ownOf(judged, group) {
   const differing = (judged.differences || []).map((each) => [each.key, each.values[group.label]]);
   const ofModels = differing.map(([key, value]) => [key.match(/^models\.(.+)\.model$/), value]).filter(([found]) => found);
   const models = ofModels.filter(([, value]) => value !== null && value !== undefined).map(([found]) => found[1]);
   const others = differing.filter(([key]) => !key.startsWith("models.") && key !== "initial").map(([key, value]) => [key === "search.strategy", `${key.split(".").pop()} ${textOf(value)}`]);
   const words = [...(ofModels.length ? [models.join(" + ") || "offline"] : []), ...others.sort(([a], [b]) => b - a).map(([, word]) => word)];
-  return words.reduce((told, word) => (told && told.length + word.length > MOST_OWN ? told : told ? `${told}, ${word}` : brief(word, MOST_OWN)), "");
+  return words.reduce((text, word) => (text && text.length + word.length > MOST_OWN ? text : text ? `${text}, ${word}` : brief(word, MOST_OWN)), "");
 }
 
 function groupName(judged, group) {
@@ -141,7 +141,7 @@ function judgedPart(judged, alone, curves) {
 export async function compareView(context) {
   const names = context.name;
   let found = await context.source.compare(names);
-  if (!found) throw new Error("this file holds no comparison of these runs: evolve report of all of them has one, and evolve compare prints it");
+  if (!found) throw new Error("this file has no comparison of these runs; make one with evolve report RUN RUN..., or print it with evolve compare");
   const curves = new Map();
   const curvesAt = (at) => {
     if (!curves.has(at)) curves.set(at, curvesPart(() => found.judges[at]));
@@ -149,14 +149,14 @@ export async function compareView(context) {
   };
   const draw = (place) => {
     const shown = found.judges.flatMap((judged) => judged.groups.flatMap((group) => group.runs.map((run) => run.run)));
-    return h("div", { class: "drawn" }, h("h1", null, `${plural(shown.length, "run", "runs")} side by side`), shown.some((name) => !names.includes(name)) ? h("p", { class: "quiet" }, "This file holds the comparison of all of its runs, and no other.") : null,
+    return h("div", { class: "drawn" }, h("h1", null, `${plural(shown.length, "run", "runs")} side by side`), shown.some((name) => !names.includes(name)) ? h("p", { class: "quiet" }, "This file only has the comparison of all its runs.") : null,
       found.apart ? h("p", { class: "bad" }, `⚠ ${found.apart}`) : null, found.judges.map((judged, at) => judgedPart(judged, found.judges.length === 1, h("div", { "data-own": "", "data-key": `curves ${at}` }, place ? curvesAt(at).node : null))));
   };
   const node = draw(true);
-  // What comes anew has no curves of its own where some are drawn already.
+  // A new drawing reuses the curves that are there.
   const stop = context.source.watchCompare(names, found, (next) => {
     found = next;
-    mend(node, draw(false));
+    morph(node, draw(false));
     found.judges.forEach((_, at) => {
       const place = node.querySelector(`[data-key="curves ${at}"]`);
       if (!place.firstChild) place.append(curvesAt(at).node);

@@ -23,7 +23,7 @@ function columnsOf(run) {
     { key: "n", title: "gen", width: 56, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
     { key: "mark", title: "outcome", width: 108, value: (at) => signOf(gens.mark[at], run).word, show: (at) => markOf(gens.mark[at], run) },
     { key: "value", title: "value", hint: run.objective.metric, width: 96, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
-    { key: "change", title: "change", width: 108, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => `${gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `than generation ${gens.base[at]} `}${gens.medians[at] ? "by medians" : ""}`, text: (at) => worded(run, gens.change[at]), hint: "against its parent, of a crossover against the best program that it saw" },
+    { key: "change", title: "change", width: 108, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => `${gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `than generation ${gens.base[at]} `}${gens.medians[at] ? "by medians" : ""}`, text: (at) => worded(run, gens.change[at]), hint: "against its parent; for a crossover, against the best program in its prompt" },
     ...(held ? [{ key: "held", title: "held-out", width: 82, number: true, value: column("held_out"), show: (at) => valueText(gens.held_out[at]) }] : []),
     { key: "name", title: "name", width: 68 + 0.4 * room, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => gens.name[at] },
     { key: "words", title: "what for, or what failed", width: 94 + 0.6 * room, value: words, show: (at) => [faultOf(gens, at) ? h("span", { class: gens.reason[at] ? "bad-quiet" : "bad" }, faultOf(gens, at), gens.why[at] ? ": " : "") : null, brief(gens.why[at], 240)], tip: (at) => brief(words(at), 600) },
@@ -37,7 +37,7 @@ function columnsOf(run) {
   ];
 }
 
-// A word for what is wrong with a generation; nothing where nothing is.
+// A word for the fault of a generation; empty without one.
 function faultOf(gens, at) {
   return gens.reason[at] ? brief(gens.reason[at], 120) : gens.excluded[at] ? "excluded" : gens.overfitted[at] ? "⚠ overfitted" : "";
 }

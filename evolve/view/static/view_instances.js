@@ -5,7 +5,7 @@ import { percent, plural, small, valueText } from "./numbers.js";
 import { table } from "./table.js";
 import { winsOf } from "./view_generations.js";
 
-// Instances by programs: each cell how far the cost stays behind its bound, on one scale for the whole picture.
+// Instances by programs: each cell shows the distance of the cost from its bound, on one scale for the whole picture.
 
 // Shares of the bound (or, without bounds, of the best cost that any program here had), [column][instance]: null where it failed.
 export function sharesOf(found) {
@@ -44,13 +44,13 @@ function legendOf(most, bounded) {
     steps.map((share) => h("span", { class: "heat heat-key", css: { "--heat": `${share === 0 ? 0 : shade(share, most)}%` } }, share === 0 ? "0" : percent(share))), " ", h("span", { class: "heat heat-failed heat-key" }, "× failed"));
 }
 
-// How the instances of each column stand against its parent's and the best's, below its number.
+// The comparison of a column's instances with its parent and with the best, below its number.
 function winsBelow(run, found, column) {
   const last = found.columns.length - 1;
   const n = found.columns[column];
   const line = (wins, word) => {
-    const told = wins && `${word}: better on ${wins[0]}, same on ${wins[1]}, worse on ${wins[2]}`;
-    return h("span", { class: "wins-line", title: told, "aria-label": told }, winsOf(wins));
+    const label = wins && `${word}: better on ${wins[0]}, same on ${wins[1]}, worse on ${wins[2]}`;
+    return h("span", { class: "wins-line", title: label, "aria-label": label }, winsOf(wins));
   };
   return h("span", { class: "wins-below number" }, line(run.gens.wins[placeOf(run, n)] ?? null, "against its parent"), line(column === last ? null : winsBetween(found, column, last), `against the best, generation ${found.columns[last]}`));
 }
@@ -61,8 +61,8 @@ function bestFirst(found) {
   return others.length ? [others.pop(), first, ...others.reverse()] : [first];
 }
 
-function heatColumns(run, found, told) {
-  const { shares, against, bounded, most, last } = told;
+function heatColumns(run, found, heat) {
+  const { shares, against, bounded, most, last } = heat;
   const open = (column, i) => address(["run", run.name, "program", found.columns[column]], { show: "pictures", instance: i });
   const cell = (column) => (i) => {
     const share = shares[column][i];
@@ -74,18 +74,18 @@ function heatColumns(run, found, told) {
     { key: "instance", title: "no.", width: 56, number: true, value: (i) => found.indices[i], show: (i) => link(["run", run.name, "program", found.columns[last]], { show: "pictures", instance: found.indices[i] }, String(found.indices[i])) },
     ...(window.innerWidth < 640 || !(found.names || []).length ? [] : [{ key: "name", title: "what it is", width: 236, value: (i) => (found.names || [])[i] || "" }]),
     { key: "bound", title: bounded ? "bound" : "best cost", width: 84, number: true, value: (i) => against[i], show: (i) => small(against[i]) },
-    { key: "share", title: "holds back", width: 92, number: true, hint: `how much of the best program's ${bounded ? "distance from all bounds" : "sum"} this instance makes up, as prompts say it`, value: (i) => found.shares[i], show: (i) => (shares[last][i] === null ? "×" : percent(found.shares[i])), below: words },
+    { key: "share", title: "holds back", width: 92, number: true, hint: `the share of this instance in the best program's ${bounded ? "distance from all bounds" : "sum"}, as in prompts`, value: (i) => found.shares[i], show: (i) => (shares[last][i] === null ? "×" : percent(found.shares[i])), below: words },
     ...bestFirst(found).map(([n, column]) => ({ key: `g${n}`, title: column === last ? `best: ${n}` : column === 0 ? `first: ${n}` : String(n), width: 86, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "", below: winsBelow(run, found, column) })),
   ];
 }
 
-// What the picture is made of: shares, the scale of its colours, how much all gaps of the best are together.
+// The numbers of the picture: shares, and the scale of its colours.
 function heatOf(found) {
-  const told = sharesOf(found);
+  const heat = sharesOf(found);
   const last = found.columns.length - 1;
-  const sorted = told.shares.flat().filter((share) => share !== null).sort((a, b) => a - b);
+  const sorted = heat.shares.flat().filter((share) => share !== null).sort((a, b) => a - b);
   const most = Math.max(1e-9, sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.98))] || 0);
-  return { ...told, last, most };
+  return { ...heat, last, most };
 }
 
 function wordsOf(found, { shares, bounded, last }) {
@@ -114,9 +114,9 @@ export async function instancesView(context) {
       put(part, h("p", { class: "empty" }, "No instance has been judged, or this task keeps no costs of single instances."));
       return;
     }
-    const told = heatOf(found);
-    const [columns, rows, sort] = [heatColumns(run, found, told), found.indices.map((_, i) => i), [`g${found.columns[told.last]}`, true]];
-    const words = h("div", { class: "heat-words" }, h("h2", null, "Instances", h("span", { class: "quiet beside" }, "  columns: the best, the initial program and the other new bests; ↑ better, = same, ↓ worse")), h("p", null, wordsOf(found, told)), legendOf(told.most, told.bounded));
+    const heat = heatOf(found);
+    const [columns, rows, sort] = [heatColumns(run, found, heat), found.indices.map((_, i) => i), [`g${found.columns[heat.last]}`, true]];
+    const words = h("div", { class: "heat-words" }, h("h2", null, "Instances", h("span", { class: "quiet note-of-title" }, "  columns: the best, the initial program and the other new bests; ↑ better, = same, ↓ worse")), h("p", null, wordsOf(found, heat)), legendOf(heat.most, heat.bounded));
     if (list) {
       list.set(rows, columns, sort);
       part.querySelector(".heat-words").replaceWith(words);
@@ -134,7 +134,7 @@ export async function instancesView(context) {
   return { title: `${run.name}: instances`, head: head.node, nodes: [part], stop, run };
 }
 
-// How many of the largest shares make half of the whole.
+// The number of largest shares that make up half of the whole.
 function halfOf(shares) {
   let sum = 0;
   return [...shares].sort((a, b) => b - a).findIndex((share) => (sum += share) >= 0.5 - 1e-9) + 1;

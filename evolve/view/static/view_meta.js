@@ -4,7 +4,7 @@ import { marked } from "./marked.js";
 import { drawnView, missing, section } from "./parts.js";
 import { brief, changeOf, genLink, markOf, textBlock } from "./texts.js";
 
-// The insights reports as a timeline: what was learnt, what was recommended, and what came of it.
+// The insights reports as a timeline: insights, recommendations, and their outcomes.
 
 function outcomesOf(run, recommendation) {
   const given = recommendation.given_to || [];
@@ -40,7 +40,7 @@ function documentBody(run, after) {
     document.warning ? h("p", { class: "bad-quiet" }, `⚠ ${document.warning}`) : null,
     h("h3", null, "Insights"), document.insights.length ? insightGroups(run, document.insights) : h("p", { class: "empty" }, "None."),
     h("h3", null, "Recommendations"), document.recommendations.length ? document.recommendations.map((each) => h("div", { class: "recommendation" }, h("p", null, h("b", { class: "number" }, `${each.number}. `), marked(run, each.text)), outcomesOf(run, each))) : h("p", { class: "empty" }, "None."),
-    document.outcomes.length ? [h("h3", null, "What came of earlier recommendations"), h("ul", { class: "insights" }, document.outcomes.map((each) => h("li", null, marked(run, each))))] : null,
+    document.outcomes.length ? [h("h3", null, "Outcomes of earlier recommendations"), h("ul", { class: "insights" }, document.outcomes.map((each) => h("li", null, marked(run, each))))] : null,
     corrections.length ? [h("h3", null, "Corrections"), h("ul", null, corrections.map((each) => h("li", null, typeof each === "string" ? each : JSON.stringify(each))))] : null,
     h("details", { class: "folded" }, h("summary", null, "the report as it was written"), textBlock(document.text)));
 }

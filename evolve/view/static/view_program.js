@@ -4,16 +4,16 @@ import { diffBlock } from "./difference.js";
 import { genOf, placeOf } from "./follow.js";
 import { count, dollars, duration, plural } from "./numbers.js";
 import { failure, facts, runHead } from "./parts.js";
-import { mend } from "./mend.js";
+import { morph } from "./morph.js";
 import { attemptsPart, copyButton, feedbackPart, instancesPart, notesPart, picturesPart, trustPart, valueLine } from "./program_parts.js";
 import { MARKS, brief, genLink, genLinks, markOf, textBlock } from "./texts.js";
 import { winsOf } from "./view_generations.js";
 
-// One program: its code, what it changed, who asked for it with which words, how it did on each instance.
+// One program: its code, its changes, its prompt and answer, its results on each instance.
 
 const PARTS = [["diff", "diff"], ["code", "code"], ["attempts", "prompt and answer"], ["feedback", "feedback"], ["instances", "instances"], ["pictures", "pictures"], ["trust", "checks"]];
 
-// On how many instances a program did well that failed on others.
+// The number of instances on which a failed program succeeded.
 function succeeded(doc) {
   const outcomes = (doc.results || []).map(([, outcome]) => outcome);
   const well = outcomes.filter((outcome) => outcome === "ok").length;
@@ -56,12 +56,12 @@ async function diffPart(run, doc, context, to, go) {
   const bar = h("p", { class: "diff-bar" }, "from generation ", field, "  ", quick.map(([word, n]) => [link(["run", run.name, "program", doc.n], { show: "diff", to: n }, `${word} (${n})`), "  "]));
   if (doc.code === null) {
     const answered = doc.attempts.some((attempt) => attempt.answer);
-    return [h("p", { class: "empty" }, `No program came of this generation.${answered ? " What was answered stands under “prompt and answer”." : ""}`)];
+    return [h("p", { class: "empty" }, `This generation has no program.${answered ? " Its answer is under “prompt and answer”." : ""}`)];
   }
   if (other === null) return [bar, h("p", { class: "empty" }, "It has no parent. Type the number of a generation to compare it with.")];
   if (placeOf(run, other) < 0) return [bar, h("p", { class: "empty" }, `The run has no generation ${other}.`)];
   const otherDoc = await context.source.gen(run.name, other);
-  if (otherDoc.code === null) return [bar, h("p", { class: "empty" }, `No program came of generation ${other}.`)];
+  if (otherDoc.code === null) return [bar, h("p", { class: "empty" }, `Generation ${other} has no program.`)];
   const patch = doc.patch && other === doc.parent ? h("details", { class: "folded" }, h("summary", null, "the patch as text"), textBlock(doc.patch)) : null;
   return [bar, diffBlock(otherDoc.code, doc.code, `generation ${other} to ${doc.n}`), patch];
 }
@@ -69,7 +69,7 @@ async function diffPart(run, doc, context, to, go) {
 async function partOf(run, doc, context, show, go) {
   const instance = context.query.has("instance") ? Number(context.query.get("instance")) : null;
   const to = /^\d+$/.test(context.query.get("to") || "") ? Number(context.query.get("to")) : null;
-  if (show === "code") return doc.code === null ? h("p", { class: "empty" }, "No program came of this generation.") : [h("p", null, copyButton(doc.code)), codeBlock(doc.code)];
+  if (show === "code") return doc.code === null ? h("p", { class: "empty" }, "This generation has no program.") : [h("p", null, copyButton(doc.code)), codeBlock(doc.code)];
   if (show === "attempts") return attemptsPart(run, doc);
   if (show === "feedback") return feedbackPart(doc);
   if (show === "trust") return trustPart(run, doc);
@@ -109,7 +109,7 @@ export async function programView(context) {
   if (show !== "instances") context.keys({ move: near, open: () => {}, focus: () => {} });
   const inside = ({ children, notes, ...all }) => JSON.stringify(all);
   let { best } = run;
-  // A program is what it is; but others are made from it, it is scored elsewhere, noted, or still under way.
+  // A program never changes, but it gets children, checks and notes, or is still under way.
   const asks = (changed) => changed.whole || changed.fields.includes("notes") || changed.generations.some((each) => each === n || run.gens.parents[placeOf(run, each)][0] === n);
   const stop = context.source.follow(run.name, async (_, changed) => {
     head.update();
@@ -119,13 +119,13 @@ export async function programView(context) {
       try {
         doc = await context.source.gen(run.name, n);
       } catch {
-        return; // what is wrong with the run is said by its stream
+        return; // the stream reports the failure of the run
       }
     }
-    mend(top, topOf());
+    morph(top, topOf());
     if (inside(doc) === before[0] && before[1]) return;
     if (show === "instances") put(body, await shown());
-    else mend(body.firstChild, await shown());
+    else morph(body.firstChild, await shown());
   });
   return { title: `${run.name}: generation ${n}`, head: head.node, nodes: [top, tabs, body], stop, run };
 }

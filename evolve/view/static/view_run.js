@@ -3,13 +3,13 @@ import { curve } from "./curve.js";
 import { countsOf } from "./curve_model.js";
 import { genOf } from "./follow.js";
 import { percent, plural, small, valueText } from "./numbers.js";
-import { mend } from "./mend.js";
+import { morph } from "./morph.js";
 import { inline } from "./marked.js";
 import { missing, runHead, section } from "./parts.js";
 import { behind, brief, changeOf, doubtWord, doubts, genLink, targetWord, than } from "./texts.js";
 import { diffBlock } from "./difference.js";
 
-// The first screen of a run: how far it got, at what cost, how, and whether it can be believed.
+// The first screen of a run: its best, cost, lineage and checks.
 
 const MOST_STEPS = 40;
 const FAILED = new Set(["failed", "refused", "duplicate", "quarantined", "unanswered"]);
@@ -26,7 +26,7 @@ function bestTile(run) {
   return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`), " · ", link(["run", run.name, "program", run.best], { show: "code" }, "code"), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
 }
 
-// The best value that anybody reached, and how far the run is from it, where that is not what the gap is to anyhow.
+// The best known value and the distance from it, unless the gap is to it anyway.
 function knownText(run) {
   const known = run.best_known;
   if (!known || (run.bound && run.bound.proven)) return null;
@@ -39,7 +39,7 @@ function knownText(run) {
 
 function gapTile(run) {
   const { target, gap } = run;
-  if (!target) return tile("gap", "no bound", "the task knows neither a bound nor a best known value");
+  if (!target) return tile("gap", "no bound", "the task has neither a bound nor a best known value");
   const word = targetWord(run);
   if (gap === null) return tile(`gap to ${word}`, "–", `${word} ${valueText(target.value)}`);
   const share = target.value ? percent(Math.abs(gap / target.value)) : null;
@@ -74,7 +74,7 @@ function believedTile(run) {
   return tile("checks", run.best === null ? "–" : worse(run) ? "held-out got worse" : run.funnel.find((row) => row.stage === "new").count ? "✓ no check failed" : "–", run.best !== null && !run.funnel.find((row) => row.stage === "new").count ? "no proposal was evaluated: only the initial program stands" : below);
 }
 
-// What a step is worth. A parent that failed has no value to be better than, and a crossover is held against another program than its parent.
+// The gain of a step. A failed parent has no value to compare with, and a crossover is compared with another program than its parent.
 function gainOf(run, gen) {
   const parent = genOf(run, gen.parents[0]);
   if (gen.change === null && gen.value !== null && parent && parent.value === null) {
@@ -85,7 +85,7 @@ function gainOf(run, gen) {
   return [changeOf(run, gen.change, gen.medians), against];
 }
 
-// One step of the way to the best: its gain in words, its diff when unfolded.
+// One step in the lineage of the best: its gain in words, its diff when unfolded.
 function step(run, n, context) {
   const gen = genOf(run, n);
   const parent = gen.parents[0];
@@ -110,7 +110,7 @@ function step(run, n, context) {
 
 function wayToBest(run, context, far, further) {
   const steps = run.path.filter((n) => genOf(run, n) && genOf(run, n).parents.length);
-  const ends = [run.since_best, run.tuning_baseline].map((said) => (said && said.text ? h("p", null, brief(said.text, 400)) : null));
+  const ends = [run.since_best, run.tuning_baseline].map((remark) => (remark && remark.text ? h("p", null, brief(remark.text, 400)) : null));
   if (!steps.length) return section("Lineage of the best", null, h("p", { class: "empty" }, run.best === null ? "No correct program yet." : "The initial program is still the best one."), ends);
   const hidden = far ? 0 : Math.max(0, steps.length - MOST_STEPS);
   const list = h("div", { class: "steps" }, steps.slice(0, steps.length - hidden).map((n) => step(run, n, context)), hidden ? button(`${hidden} more steps`, further) : null);
@@ -120,7 +120,7 @@ function wayToBest(run, context, far, further) {
 function learnt(run) {
   const newest = run.meta[run.meta.length - 1];
   if (!newest) return section("Insights report", null, missing(run, 300));
-  // Tables are for the view of the document.
+  // Tables are only shown in the view of the report.
   const insights = newest.insights.filter((insight) => !/\|\s*-{3}/.test(insight.text || "")).slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title))));
   return section("Insights report", `after ${newest.after} programs`, missing(run, 300), h("ul", { class: "insights" }, insights),
     h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")} with their outcomes`)));
@@ -146,14 +146,14 @@ export async function runView(context) {
   const belowOf = () => h("div", { class: "two" }, h("div", null, wayToBest(run, context, far, further)), h("div", null, learnt(run), failed(run)));
   const further = () => {
     far = true;
-    mend(below, belowOf());
+    morph(below, belowOf());
   };
   const [tiles, below] = [tilesOf(), belowOf()];
   const stop = context.source.follow(run.name, (_, changed) => {
     picture.update(changed);
     head.update();
-    mend(tiles, tilesOf());
-    if (changed.rest || changed.generations.length) mend(below, belowOf());
+    morph(tiles, tilesOf());
+    if (changed.rest || changed.generations.length) morph(below, belowOf());
   });
   return { title: run.name, head: head.node, nodes: [tiles, picture.node, below], stop, run };
 }

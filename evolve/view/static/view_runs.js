@@ -19,17 +19,17 @@ export async function runsView(context) {
   const before = await context.source.runs();
   const ticked = new Set();
   const compare = button("compare", () => context.go(address(["compare", [...ticked]])), { disabled: true, class: "strong" });
-  const told = () => {
+  const update = () => {
     compare.disabled = ticked.size < 2;
     compare.textContent = ticked.size < 2 ? "compare: tick two or more" : `compare ${ticked.size} runs`;
   };
   const tick = (row) => {
-    const box = h("input", { type: "checkbox", "aria-label": `tick ${row.name} to compare it`, on: { change: () => (box.checked ? ticked.add(row.name) : ticked.delete(row.name)) && told() } });
-    box.addEventListener("change", told);
+    const box = h("input", { type: "checkbox", "aria-label": `tick ${row.name} to compare it`, on: { change: () => (box.checked ? ticked.add(row.name) : ticked.delete(row.name)) } });
+    box.addEventListener("change", update);
     box.checked = ticked.has(row.name);
     return box;
   };
-  told();
+  update();
   // 1240 in all: no column is out of sight at 1280.
   const columns = [
     { key: "tick", title: "", width: 34, style: "tick-cell", value: (row) => (ticked.has(row.name) ? 1 : 0), show: tick, text: () => "" },
@@ -48,7 +48,7 @@ export async function runsView(context) {
   ];
   if (window.innerWidth < 640) columns.splice(2, 0, ...columns.splice(5, 2)); // first how far each got
   const list = table(columns, before.rows, {
-    words: ["run", "runs"], sort: ["began", true], open: (row) => context.go(address(["run", row.name])), beside: compare, filter: context.query.get("q"), identity: (row) => row.name,
+    words: ["run", "runs"], sort: ["began", true], open: (row) => context.go(address(["run", row.name])), action: compare, filter: context.query.get("q"), identity: (row) => row.name,
     empty: "No runs here yet. Begin one with: evolve run --task placement",
   });
   context.keys(list);

@@ -5,7 +5,7 @@ import { runHead } from "./parts.js";
 import { brief, signOf, worded } from "./texts.js";
 import { treeLayout } from "./tree_layout.js";
 
-// The lineage of everything. The line to the best is straight; what hangs off it and led nowhere is folded to a count.
+// The lineage of all programs. The line to the best is straight; side branches without a new best are folded to a count.
 
 const TREE_TOP = 40;
 const MOST_UNFOLDED = 100;
@@ -61,7 +61,7 @@ export async function treeView(context) {
   const head = runHead(run, "tree", context.source.live);
   const unfolded = (context.query.get("open") || "").split(",").filter(Boolean).map(Number);
   const stage = h("div", { class: "tree-stage", tabindex: "0", role: "region", "aria-label": "lineage" });
-  const told = h("p", { class: "quiet" });
+  const summary = h("p", { class: "quiet" });
   const toggle = (n) => {
     unfolded.push(n);
     context.replace(address(["run", run.name, "tree"], { open: unfolded.join(",") }));
@@ -79,10 +79,10 @@ export async function treeView(context) {
     put(stage, svg);
     const proposals = run.gens.parents.filter((parents) => parents.length).length;
     const unseen = run.gens.n.length - layout.nodes.length;
-    put(told, unseen ? `${plural(unseen, "proposal", "proposals")} of ${proposals} led to no new best and ${unseen === 1 ? "is" : "are"} folded (+12 = 12 proposals; click to show the best twelve). ` : `${plural(proposals, "proposal", "proposals")}. `, "Dashed: crossover donor. ", unfolded.length ? fold : null);
+    put(summary, unseen ? `${plural(unseen, "proposal", "proposals")} of ${proposals} led to no new best and ${unseen === 1 ? "is" : "are"} folded (+12 = 12 proposals; click to show the best twelve). ` : `${plural(proposals, "proposal", "proposals")}. `, "Dashed: crossover donor. ", unfolded.length ? fold : null);
     return undefined;
   }
-  const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet beside" }, "  time runs to the right; the thick line leads to the best")), told, stage);
+  const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet note-of-title" }, "  time runs to the right; the thick line leads to the best")), summary, stage);
   requestAnimationFrame(() => {
     draw();
     stage.scrollLeft = 0;

@@ -57,8 +57,8 @@ def test_seeds_may_be_named(tmp_path):
         ({"configurations": {}}, "configurations: must have at least 1 item"),
         ({"configurations": {"a/b": {}}}, "configurations.a/b: must be a plain folder name"),
         ({"configurations": {"a": [1]}}, "configurations.a: must be a mapping, not"),
-        ({"configurations": {"a": {"suite": "tight"}}}, "configurations.a.suite: .* belongs into `base`"),
-        ({"configurations": {"a": {"seed": 1}}}, "`seeds` says which"),
+        ({"configurations": {"a": {"suite": "tight"}}}, "configurations.a.suite: .* set it in `base`"),
+        ({"configurations": {"a": {"seed": 1}}}, "set it by `seeds`"),
         ({"base": {"generations": 5}}, "base.generations: .*`budget.attempts`"),
         ({"base": {"minutes": 5}}, "minutes are no equal budget"),
         ({"budget": {}}, "budget: must hold"),
@@ -103,7 +103,7 @@ def test_more_may_come_to_an_experiment_that_began_and_nothing_else_may_change(t
     grown = read_plan(written(tmp_path, {**GOOD, **more}))
     settle(grown)
     settle(grown)
-    with pytest.raises(InputError, match="not what the runs in runs/sizes were begun with"):
+    with pytest.raises(InputError, match="not as in the plan of the runs in runs/sizes"):
         settle(read_plan(written(tmp_path, GOOD)))  # less than there is already
 
 
@@ -121,7 +121,7 @@ def test_more_may_come_to_an_experiment_that_began_and_nothing_else_may_change(t
 def test_what_the_runs_were_begun_with_stays(tmp_path, monkeypatch, change, key):
     monkeypatch.chdir(tmp_path)
     settle(read_plan(written(tmp_path, GOOD)))
-    with pytest.raises(InputError, match=f"{key}: not what the runs"):
+    with pytest.raises(InputError, match=f"{key}: not as in the plan of the runs"):
         settle(read_plan(written(tmp_path, {**GOOD, **change})))
 
 

@@ -109,9 +109,9 @@ def test_one_run_that_is_not_valid_makes_the_program_incorrect_and_all_are_aggre
 def test_what_a_program_raises_makes_it_incorrect(
     stand_in: ModuleType, tmp_path: Path, program: str, error: str
 ) -> None:
-    metrics, correct, told = evaluated(stand_in, tmp_path, program)
+    metrics, correct, shown = evaluated(stand_in, tmp_path, program)
     assert correct is False
-    assert error in told
+    assert error in shown
     assert metrics["combined_score"] == 0.0
     metrics, _, _ = evaluated(stand_in, tmp_path, program, default_metrics_on_error={"combined_score": -7.0, "x": 1})
     assert metrics["combined_score"] == -7.0

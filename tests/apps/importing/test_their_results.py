@@ -115,7 +115,7 @@ def test_what_is_no_score_is_refused_with_the_reason(scored: Scored, returned: s
     assert why in found["feedback"]
 
 
-def test_artifacts_are_texts_and_what_a_metric_may_not_be_is_told(scored: Scored) -> None:
+def test_artifacts_are_texts_and_what_a_metric_may_not_be_is_shown(scored: Scored) -> None:
     evaluator = (
         "from openevolve.evaluation_result import EvaluationResult\n"
         "def evaluate(path):\n"
@@ -293,7 +293,7 @@ def test_what_is_not_written_there_is_refused(
     assert why in found["feedback"]
 
 
-def test_an_evaluator_that_raises_is_a_failure_unless_it_wrote_what_came_of_it(scored: Scored) -> None:
+def test_an_evaluator_that_raises_is_a_failure_unless_it_wrote_its_outcome(scored: Scored) -> None:
     found = scored("", writing(None, None, "{}['gone']"), system="shinka")
     assert (found["correct"], found["feedback"]) == (False, "theirs/evaluate.py raised KeyError: 'gone'")
     assert "gone" in found["artifacts"]["traceback"]

@@ -23,7 +23,7 @@ A = "  - {name: a, size_gb: 10, rate: 1, slo: 1}\n"
         (GPUS + "models:\n  - {name: a, size_gb: 80, rate: 1, slo: 1}\n", "model 'a' has 80 GB and a GPU has 80 GB"),
         (
             GPUS + "models:\n" + "".join(A.replace("a,", f"a{n},").replace("10", "40") for n in range(4)),
-            "the models need 160 GB, and 2 GPUs of 80 GB have 160 GB: more GPUs are needed",
+            "the models need 160 GB, and 2 GPUs of 80 GB have 160 GB: use more GPUs",
         ),
         (
             GPUS + "models:\n  - {name: a, size_gb: 10, slo: 1}\n",
@@ -33,7 +33,7 @@ A = "  - {name: a, size_gb: 10, rate: 1, slo: 1}\n"
         (GPUS + "models:\n  - {name: a, size_gb: 10, rate: 1, slo: 0}\n", "slo: must be a number above 0"),
         (GPUS + "models:\n  - {name: a, size_gb: 10, rate: .nan, slo: 1}\n", "rate: must be a number above 0"),
         (GPUS + "models:\n  - {name: a, size_gb: 10, rate: true, slo: 1}\n", "not True"),
-        (GPUS + "models:\n" + A + A, "line 4: models[1].name: 'a' is the name of models[0], too"),
+        (GPUS + "models:\n" + A + A, "line 4: models[1].name: 'a' is also the name of models[0]"),
         (GPUS + "models:\n  - {size_gb: 10, rate: 1, slo: 1}\n", "models[0].name is missing"),
         (
             GPUS + "models:\n  - {name: a, size: 10, rate: 1, slo: 1}\n",

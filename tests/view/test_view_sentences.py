@@ -46,7 +46,7 @@ def test_a_best_that_fails_on_fresh_instances_is_warned_of_wherever_its_value_st
     assert "no check failed" in second and "⚠" not in second
 
 
-def test_held_out_values_stand_on_the_curve_beside_a_ceiling_of_their_own(
+def test_held_out_values_stand_on_the_curve_next_to_a_ceiling_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
 ) -> None:
     runs = {}
@@ -72,7 +72,7 @@ TRACEBACK = (
 )
 
 
-def test_a_failure_is_told_by_what_was_raised(
+def test_a_failure_is_shown_by_what_was_raised(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -118,18 +118,18 @@ def test_the_first_correct_program_after_an_initial_one_that_fails_is_a_gain(
     recorded_runs,
     make_evaluation,
 ) -> None:
-    run = recorded_runs("mended")
+    run = recorded_runs("repaired")
     initial = run.initial(evaluation=make_evaluation((Fraction(1), None), score=0.5))
     first = run.propose(1, [initial], source="b = 1\n", evaluation=make_evaluation(score=24.5), name="first")
     run.propose(2, [first], source="b = 2\n", evaluation=make_evaluation(score=25.0), name="second")
-    document = run_document("mended", run.archive.reader)
+    document = run_document("repaired", run.archive.reader)
     assert [(row["name"], row["improved"]) for row in document["yields"] if row["by"] == "kind"] == [("diff", 2)]
-    file = reported({"mended": run}, tmp_path, monkeypatch)
-    (text,) = texts_of(chromium, file, ["run/mended"])
+    file = reported({"repaired": run}, tmp_path, monkeypatch)
+    (text,) = texts_of(chromium, file, ["run/repaired"])
     assert "first correct, 24.5" in text
     assert "0.5000 better" in text
     capsys.readouterr()
-    assert main(["lineage", "mended", "best"]) == 0
+    assert main(["lineage", "repaired", "best"]) == 0
     assert capsys.readouterr().out.count("first correct") >= 1
 
 
@@ -192,7 +192,7 @@ def test_a_diff_numbers_the_lines_of_both_sides_in_columns_of_their_own(
     page.close()
 
 
-def test_how_a_generation_was_asked_for_is_told_by_its_page_and_by_show(
+def test_how_a_generation_was_asked_for_is_shown_by_its_page_and_by_show(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -211,7 +211,7 @@ def test_how_a_generation_was_asked_for_is_told_by_its_page_and_by_show(
     for number, how in enumerate(asked, 1):
         better = make_evaluation(score=22.0 + number)
         run.propose(number, [initial], source=f"b = {number}\n", evaluation=better, **how)
-    told = {
+    shown = {
         1: "asked without guidance",
         2: "given the notes alone",
     }
@@ -220,7 +220,7 @@ def test_how_a_generation_was_asked_for_is_told_by_its_page_and_by_show(
     learnt, *pages = texts_of(chromium, file, ["run/asked/meta", *(f"run/asked/program/{n}" for n in (1, 2, 3))])
     assert "2 of 2 guided proposals improved, 0 of 0 unguided proposals improved: too few to say" in learnt
     assert outcome and outcome in " ".join(learnt.split())
-    for number, words in told.items():
+    for number, words in shown.items():
         assert words in pages[number - 1]
         capsys.readouterr()
         assert main(["show", "asked", str(number)]) == 0
@@ -250,7 +250,7 @@ def test_esc_after_stepping_through_programs_leads_back_to_the_list(
 
 
 @pytest.mark.parametrize("meta", ["fails", "not_yet"])
-def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
+def test_that_a_round_gave_no_insights_report_is_shown_as_the_command_tells_it(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -265,18 +265,18 @@ def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
     assert main(["insights", "taught"]) == 0
-    told = "".join(capsys.readouterr())
-    assert ("The last round, after 3 programs, gave no report: insights:" in told) is (meta == "fails")
-    assert f"the first is due after {6 if meta == 'fails' else 7} programs, and there are 4" in told
+    printed = "".join(capsys.readouterr())
+    assert ("The last round, after 3 programs, gave no report: insights:" in printed) is (meta == "fails")
+    assert f"the first is due after {6 if meta == 'fails' else 7} programs, and there are 4" in printed
     assert main(["report", "taught", "-o", "taught.html"]) == 0
     for text in texts_of(chromium, tmp_path / "taught.html", ["run/taught", "run/taught/meta"]):
         shown = " ".join(text.split())
-        for sentence in told.removeprefix("taught: ").splitlines():
+        for sentence in printed.removeprefix("taught: ").splitlines():
             assert f"{sentence[0].upper()}{sentence[1:]}" in shown
         assert "very ten programs" not in shown
 
 
-def test_calls_of_a_scripted_model_stand_under_its_name_those_for_meta_documents_too(tmp_path: Path) -> None:
+def test_calls_of_a_scripted_model_stand_under_its_name_those_for_insights_reports_too(tmp_path: Path) -> None:
     answers, rounds = [patch(1.1)], [{"summaries": "no section at all", "insights": {"error": "timeout"}}]
     config = configure(tmp_path, models=[script(tmp_path, answers, rounds)], generations=1, meta_every=2)
     evolve(tmp_path, "run", config, "--name", "called")
@@ -285,7 +285,7 @@ def test_calls_of_a_scripted_model_stand_under_its_name_those_for_meta_documents
     assert {row["model"]: row["by_status"] for row in calls["models"]} == {"scripted": {"stop": 2, "timeout": 1}}
 
 
-def test_patches_repairs_and_reports_are_told_apart_with_what_they_cost(tmp_path: Path) -> None:
+def test_patches_repairs_and_reports_are_distinguished_with_what_they_cost(tmp_path: Path) -> None:
     refused = patch(1.0).replace("# next\n=", "# nowhere\n=")
     paid = {"text": patch(1.2), "tokens_in": 100, "tokens_out": 10, "cost_usd": 0.25}
     report = {"text": meta_answer(""), "cost_usd": 0.5}
@@ -296,12 +296,12 @@ def test_patches_repairs_and_reports_are_told_apart_with_what_they_cost(tmp_path
     evolve(tmp_path, "run", config, "--name", "apart")
     calls = "calls: 2 patches (0.0000 USD), 2 repairs (0.2500 USD), 2 insights reports (1.0000 USD)"
     assert calls in evolve(tmp_path, "list", "apart").stdout
-    told = json.loads(evolve(tmp_path, "list", "apart", "--json").stdout)
-    assert [(one["kind"], one["total"], one["cost_usd"]) for one in told["calls_by_kind"]] == [
+    shown = json.loads(evolve(tmp_path, "list", "apart", "--json").stdout)
+    assert [(one["kind"], one["total"], one["cost_usd"]) for one in shown["calls_by_kind"]] == [
         ("patch", 2, 0.0), ("repair", 2, 0.25), ("insights", 2, 1.0)
     ]  # fmt: skip
-    assert sum(one["total"] for one in told["calls_by_kind"]) == told["model_calls"]
-    assert [(one["calls"], one["repairs"], one["repairs_usd"]) for one in told["generations"]] == [
+    assert sum(one["total"] for one in shown["calls_by_kind"]) == shown["model_calls"]
+    assert [(one["calls"], one["repairs"], one["repairs_usd"]) for one in shown["generations"]] == [
         (0, 0, 0.0), (2, 1, 0.25), (2, 1, 0.0)
     ]  # fmt: skip
     with RunReader.open(tmp_path / "runs" / "apart") as archive:
