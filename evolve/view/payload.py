@@ -46,7 +46,7 @@ def changes(archive: RunReader, since: int) -> dict[str, Any]:
 
     Its time depends on the number of these generations, not on the length of the run.
     """
-    touched = GenerationReader(archive).views(archive.chronicle.touched(since))
+    touched = GenerationReader(archive).views(archive.timeline.touched(since))
     head = RunView(name="", archive=archive).to_json(HEAD)
     return {"since": since} | head | {"gens": columns(touched)}
 

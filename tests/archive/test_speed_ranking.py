@@ -108,7 +108,7 @@ def test_a_spread_that_is_no_pair_of_finite_numbers_is_refused(make_evaluation, 
 
 @pytest.mark.parametrize("spread", [None, (1.9, 2.1)])
 def test_costs_accuse_no_program_where_the_clock_is_the_score(recorded_runs, make_evaluation, spread):
-    run = recorded_runs("untimed" if spread is None else "twin")
+    run = recorded_runs("untimed" if spread is None else "timed")
     slow, quick = [(Fraction(cost),) * 20 for cost in (8, 1)]  # the quick one gains on the suite alone
 
     def found(costs):
