@@ -123,9 +123,9 @@ def test_the_table_alone_runs_nothing(plan):
 def test_a_run_that_cannot_begin_is_said_and_the_others_go_on(plan):
     folder = plan(attempts=1, seeds=1)
     file = folder / "sizes.yaml"
-    document = yaml.safe_load(file.read_text())
-    document["configurations"]["few"]["models"] = [{"model": "a", "api_key_env": "NO_SUCH_KEY_IS_SET"}]
-    file.write_text(yaml.safe_dump(document))
+    settings = yaml.safe_load(file.read_text())
+    settings["configurations"]["few"]["models"] = [{"model": "a", "api_key_env": "NO_SUCH_KEY_IS_SET"}]
+    file.write_text(yaml.safe_dump(settings))
     runs = document(folder, code=3)["runs"]
     assert ["NO_SUCH_KEY_IS_SET" in (run["error"] or "") for run in runs] == [True, False]
     assert [run["done"] for run in runs] == [False, True]
