@@ -18,6 +18,8 @@ CLEAN = [
     *("evolve/proposal.py", "evolve/seams.py", "evolve/trust.py", "evolve/cli"),
     *("evolve/review", "evolve/view", "evolve/apps", "tests/review", "tests/view", "tests/apps"),
     *("tests/benchmarks", "tests/cli", "tests/seams", "pyproject.toml"),
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "prompts/README.md", "programs/README.md"),
+    *("programs/templates", "tests/data/no_three", "tests/data/online", "tests/data/sorting", "tests/data/plugins"),
     *(f"tests/{path.name}" for path in TESTS.glob("*.py")),
 ]
 # Files that use a name of a folder that is not clean yet.
