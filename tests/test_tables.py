@@ -59,6 +59,7 @@ def test_every_suite_of_every_task_has_a_row() -> None:
         assert sorted(rows) == sorted(load_task(name).suites)
 
 
+@pytest.mark.slow
 def test_a_number_that_was_typed_is_found(copy: Path) -> None:
     changed(copy, "autocorrelation", "first", bound=1.5)
     programs = kept(copy)["placement"]["suites"]["adrs"]["programs"]

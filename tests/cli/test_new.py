@@ -21,7 +21,7 @@ def test_every_kind_that_can_be_made_is_tried_here():
     assert {path.parent.name for path in TEMPLATES.glob("*/task.yaml")} == METRICS.keys()
 
 
-@pytest.mark.parametrize("kind", METRICS)
+@pytest.mark.parametrize("kind", ["answer", pytest.param("interactive", marks=pytest.mark.slow), "script"])
 def test_a_new_task_is_sound_and_improves_offline_at_once(tmp_path, monkeypatch, evolve, evolve_json, kind):
     monkeypatch.chdir(tmp_path)
     assert "my first: a task that runs as it is" in evolve("new", "deep/my first", "--kind", kind)

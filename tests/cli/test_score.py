@@ -135,15 +135,14 @@ def test_a_file_that_is_no_text_is_called_that_and_not_shown(programs, evolve, e
     assert "not text" not in evolve("score", names[1])
 
 
-def test_every_suite_can_be_scored_at_once_and_shows_how_far_it_is(programs, on_terminal):
-    programs(initial=(PLACEMENT / "initial.py").read_text())
-    screen = on_terminal("score", "initial.py", "--suite", "all", "--json")
-    assert "scored 0 of 8, now placement/adrs" in screen
-    assert "scored 7 of 8, now placement/fleet-holdout" in screen
+def test_every_suite_can_be_scored_at_once_and_shows_how_far_it_is(tmp_path, monkeypatch, on_terminal):
+    monkeypatch.chdir(tmp_path)
+    task = Path(__file__).resolve().parent.parent / "data" / "online"
+    screen = on_terminal("score", str(task / "initial.py"), "--task", str(task), "--suite", "all", "--json")
+    assert "scored 0 of 2, now online/small" in screen
+    assert "scored 1 of 2, now online/twin" in screen
     rows = json.loads(screen[screen.index("[\n") :])
-    suites = ["adrs", "tight", "skewed", "fleet"]
-    assert {row["suite"] for row in rows} == {name for suite in suites for name in (suite, f"{suite}-holdout")}
-    assert all(row["gap"] > 0 for row in rows)
+    assert [(row["suite"], row["correct"]) for row in rows] == [("small", True), ("twin", True)]
 
 
 def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs, evolve, evolve_json):

@@ -45,7 +45,7 @@ def held(path: Path) -> bytes:
 
 
 # One of each kind: a parameter refused, a stream, another API. The slow set has the others.
-QUICK = ("openai_reasoning", "wants_streams", "responses_only", "no_usage")
+QUICK = ("openai_reasoning", "wants_streams")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def offline(folder: Path, *, generations: int) -> str:
     return configure(folder, generations=generations, search=SEARCH)
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.nightly)])
 def test_a_killed_run_with_islands_is_the_same_run(tmp_path: Path, kills: int) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     wanted, seconds = run_through(whole, offline(whole, generations=16))

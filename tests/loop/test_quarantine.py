@@ -120,7 +120,7 @@ def test_score_tells_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     [
         pytest.param(COUNTS, "state_across_instances", True, id="counts calls"),
         pytest.param(READS_A_CLOCK, "nondeterministic", False, id="clock"),
-        pytest.param(HASHES, "hash_order", False, id="hash order"),
+        pytest.param(HASHES, "hash_order", False, id="hash order", marks=pytest.mark.slow),
     ],
 )
 def test_a_program_that_would_be_the_best_is_examined_before_it_is(

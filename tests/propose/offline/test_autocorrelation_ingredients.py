@@ -80,7 +80,10 @@ def test_is_small_and_holds_no_list_of_numbers_clock_or_shared_generator(path: P
     assert numbers <= 40
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if at % 4 else []) for at, path in enumerate(FILES)],
+)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])  # whatever operators come with it
 def test_alone_in_the_initial_program_it_does_no_harm_and_stays_above_the_bar(
     path: Path, library: Library, initial: Outline, seed: int

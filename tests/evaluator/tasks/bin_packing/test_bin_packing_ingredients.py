@@ -37,7 +37,10 @@ def alone(path: Path) -> str:
 
 
 @pytest.mark.parametrize("suite", ["or3", pytest.param("weibull", marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if at % 4 else []) for at, path in enumerate(FILES)],
+)
 def test_alone_in_the_initial_program_it_works_and_reaches_no_bar(path: Path, suite: str) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
     source = alone(path)
