@@ -57,7 +57,7 @@ def _sentence(text: str) -> str:
 
 
 def performance(fact: Fact, facts: Mapping[int, Fact]) -> Text:
-    """How a program did: in every summary, whoever wrote the rest of it, a statement that code made."""
+    """How a program did: in every summary, whatever the author of the rest, a statement made by code."""
     if not fact.correct:
         return cite(fact), clean_line(f": {code(fact.fault)}." if fact.fault else ".")
     base = None if fact.base_generation is None or fact.change is None else facts.get(fact.base_generation)
@@ -77,7 +77,7 @@ def _feedback(fact: Fact, evidence: Evidence) -> str:
     if not fact.correct:
         return "Its parent is correct: what failed is this change." if fact.base_correct else "It repaired nothing."
     if fact.change is None:
-        return f"It mends generation {fact.parent_generation}."
+        return f"It repairs generation {fact.parent_generation}."
     if not fact.apart:
         return "The change decides nothing on this suite."
     best = ", and the best of the run when it came" if fact.generation in evidence.records else ""

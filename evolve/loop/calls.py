@@ -70,7 +70,7 @@ class Calls:
     @contextmanager
     def asking(self, key: RequestKey) -> Iterator[Observer]:
         """The observer of the calls for a request. While one is under way it holds one of the `parallel` places,
-        patches and meta documents alike; between two of them it holds none.
+        patches and insights reports alike; between two of them it holds none.
 
         It raises CallFailed instead of letting a call be sent that may not: `cancelled` when the run ends
         before, `budget` when what it may take is more than there is left.

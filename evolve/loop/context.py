@@ -50,7 +50,7 @@ class RunContext:
         self.building: dict[str, int] = {}
 
     def known(self, source_hash: str) -> tuple[int, str] | None:
-        """The generation that has a program already, recorded or under way, and what came of it."""
+        """The generation that has a program already, recorded or under way, and its outcome."""
         under_way = self.building.get(source_hash)
         being_built = None if under_way is None else (under_way, "being evaluated")
         return recorded_result(self.archive.reader, source_hash) or being_built

@@ -89,7 +89,7 @@ class Executor(Protocol):
         ...
 
     def post(self, action: Callable[[], _T], *, keep: bool = False) -> _T:
-        """Have the owner's thread do `action`, and return what came of it. For the threads that do the jobs. Raises
+        """Have the owner's thread do `action`, and return its result. For the threads that do the jobs. Raises
         CallFailed (`cancelled`) once the executor is closed. `keep`: it writes down what was paid for, so `close`
         returns it if nobody did it."""
         ...
@@ -111,7 +111,7 @@ class ThreadExecutor:
     """An executor of threads: some ask models, the others evaluate. Ended jobs and posted actions come in one queue."""
 
     def __init__(self, *, asking: int, evaluating: int, cancel: Callable[[], object] = lambda: None) -> None:
-        """With threads for so many jobs of each sort; `cancel` ends evaluations under way."""
+        """With threads for that many jobs of each sort; `cancel` ends evaluations under way."""
         self._cancel = cancel
         self._asking = ThreadPoolExecutor(asking, thread_name_prefix="ask")
         self._evaluating = ThreadPoolExecutor(evaluating, thread_name_prefix="evaluate")

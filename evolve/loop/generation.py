@@ -1,7 +1,7 @@
 """One generation's way, from the choice of its parent to its record: one function, read from top to bottom.
 
-It is a generator: it yields what it waits for, and the loop, which owns the archive and drives it, sends back what came
-of it. A generation that was cut off is taken up by the same function with what is on record of it.
+It is a generator: it yields what it waits for, and the loop, which owns the archive and drives it, sends back the
+result. A generation that was cut off is taken up by the same function with what is on record of it.
 """
 
 from collections.abc import Sequence

@@ -58,7 +58,7 @@ class Loop:
         self._under_way = UnderWay()
         self._run = RunContext(services, executor, tell=self.tell, hurried=self._hurried)
         self._admission = admit(self._run, self._under_way)
-        self._confirmed: Callable[[], None] | None = None  # records what came of a confirmation
+        self._confirmed: Callable[[], None] | None = None  # records the outcome of a confirmation
         self._to_take = deque[Ended]()  # jobs whose generators have not heard of it yet
         self._jobs = 0
         self._answered = self._archive.reader.answered_since_stop  # in this session, or one before it that was cut off
@@ -75,7 +75,7 @@ class Loop:
     # -- the session --------------------------------------------------------------------------------------------
 
     def run(self) -> StopReason:
-        """Go on until the session ends, everything in flight included. Says why; `ending` says what came of it."""
+        """Go on until the session ends, everything in flight included. Says why; `ending` says how it ended."""
         try:
             self._under_way.cut_off.extend(restore(self._run))
             return self._go()
@@ -143,7 +143,7 @@ class Loop:
             self._begin_report()
 
     def _confirm(self) -> None:
-        """Begin to confirm the program that leads, one at a time; record what came of it as soon as that may count."""
+        """Begin to confirm the program that leads, one at a time; record its outcome as soon as that may count."""
         if self._confirmed is not None and self._admission.confirmation_counts():
             record, self._confirmed = self._confirmed, None
             record()

@@ -31,7 +31,7 @@ class Summaries:
     It hears of each generation that ends (`ended`); when a round is `due`, it is begun, run in any thread, and recorded
     (`finish`). Each of its calls is made of what is on record at that moment, which the record names (`summarising`). A
     round that was cut off goes on: what was answered for it is paid for. Where a model writes the reports, proposals
-    are given recommendations, and reports tell what came of them.
+    are given recommendations, and reports tell their outcome.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ class NewProgram:
 
 
 class Duplicate(PatchError):
-    """Raised when a patch gives a program that this run already knows. `generation` is the known one's, `result` what
-    came of it."""
+    """Raised when a patch gives a program that this run already knows. `generation` is the known one's, `result` its
+    outcome."""
 
     def __init__(self, generation: int, result: str) -> None:
         super().__init__(

@@ -119,7 +119,7 @@ class Arms:
         arm.reward += reward
         if reward and ended.program is not None:
             self._rewarded[ended.program.commit] = arm, reward
-        for model in ended.models:  # what mends its answers is a part of its price
+        for model in ended.models:  # what repairs its answers is a part of its price
             arm.usd += model.fair.known_usd
             arm.unpriced += model.fair.unpriced
             arm.tokens += model.fair.tokens

@@ -93,7 +93,7 @@ def test_a_field_of_another_type_or_range_is_named_before_anything_acts_on_it(ma
     assert not list(run.parent.glob("**/*evil*"))
 
 
-def test_the_number_of_a_meta_document_is_no_path(make_run) -> None:
+def test_the_number_of_an_insights_report_is_no_path(make_run) -> None:
     run = make_run()
     with Archive.open(run) as archive:
         archive.summarised(3, recommending("x"))
@@ -106,7 +106,7 @@ def test_the_number_of_a_meta_document_is_no_path(make_run) -> None:
 
 @pytest.mark.parametrize("name", ["summarising", "summarised", "closed"])
 @pytest.mark.parametrize("programs", [0, 999])
-def test_a_meta_document_is_about_programs_on_record(make_run, name, programs) -> None:
+def test_an_insights_report_is_about_programs_on_record(make_run, name, programs) -> None:
     run = make_run()
     with Archive.open(run) as archive:
         archive.summarising()
@@ -119,7 +119,7 @@ def test_a_meta_document_is_about_programs_on_record(make_run, name, programs) -
         Archive.open(run)
 
 
-def test_guidance_is_of_a_meta_document_on_record(make_run) -> None:
+def test_guidance_is_of_an_insights_report_on_record(make_run) -> None:
     run = make_run()
     events = _lines(run)
     events[_event(run, "asked")]["guidance"] = {"document": 2, "recommendation": 1}

@@ -140,9 +140,9 @@ def test_every_suite_can_be_scored_at_once_and_shows_how_far_it_is(tmp_path, mon
     task = Path(__file__).resolve().parent.parent / "data" / "online"
     screen = on_terminal("score", str(task / "initial.py"), "--task", str(task), "--suite", "all", "--json")
     assert "scored 0 of 2, now online/small" in screen
-    assert "scored 1 of 2, now online/twin" in screen
+    assert "scored 1 of 2, now online/holdout" in screen
     rows = json.loads(screen[screen.index("[\n") :])
-    assert [(row["suite"], row["correct"]) for row in rows] == [("small", True), ("twin", True)]
+    assert [(row["suite"], row["correct"]) for row in rows] == [("small", True), ("holdout", True)]
 
 
 def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs, evolve, evolve_json):

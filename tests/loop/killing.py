@@ -17,7 +17,7 @@ from evolve.opening import open_models
 from evolve.search.strategies import open_search, recall
 from tests.loop.climbing import configure, events, in_fork, kill, opened, patch, script
 
-# Three answers that climb, over and over, so that some programs come twice; refusals, one mended and one for good; a
+# Three answers that climb, over and over, so that some programs come twice; refusals, one repaired and one for good; a
 # program that fails; calls that fail, one alone, two in a row, and the last.
 STEPS = (1, 2, 3)
 META: dict[str, Any] = {
@@ -36,7 +36,7 @@ def answers(generations: int) -> list[Any]:
     """What the scripted model answers."""
     found: list[Any] = [patch(STEPS[number % 3], name=f"step_{number}") for number in range(1, generations + 1)]
     found[3] = {"error": "timeout"}
-    found[5] = ["Let us talk.", patch(2, name="mended")]
+    found[5] = ["Let us talk.", patch(2, name="repaired")]
     found[7] = "Nothing comes to mind."
     found[8] = patch("OFFSET = None", name="broken")
     found[10] = found[11] = {"error": "connection"}
@@ -100,7 +100,7 @@ def kill_and_resume(
     folder: Path, config: str, *, kills: int, group: bool, seconds: tuple[float, float], chance: random.Random
 ) -> Killed:
     """The run `r`, killed so often (less if it is quicker) at random moments, and resumed to its end. Uninterrupted it
-    begins and ends after so many seconds; each session has a part of that, so that there is something left to kill."""
+    begins and ends after that many seconds; each session has a part of that, so that one is left to kill."""
     start, end = seconds
     killed = Killed()
     while True:
@@ -129,7 +129,7 @@ def kill_and_resume(
 
 
 def _kill(process: Any, *, group: bool) -> None:
-    """Kill -9 the process or its group, and see that nobody whom it started is left."""
+    """Kill -9 the process or its group, and see that none of its children is left."""
     below = _descendants(process.pid)
     if group:
         try:
@@ -185,7 +185,7 @@ def no_answer_is_asked_for_again(journal: Journal) -> list[str]:
 
 def each_ends_once(journal: Journal) -> list[str]:
     """Every generation that was asked for ends, and in one status. Where the ceiling is reached, what was under way
-    beside it is left as it was."""
+    next to it is left as it was."""
     asked = {event["generation"] for event in journal if event["event"] == "asked"}
     ends = Counter(
         event["generation"]

@@ -77,8 +77,8 @@ def events(name: str, wanted: Sequence[str] = ()) -> list[dict[str, Any]]:
     return [event for event in found if not wanted or event["event"] in wanted]
 
 
-def without_twin(folder: Path) -> Path:
-    """A copy of the task whose suite has no held-out twin."""
+def without_held_out(folder: Path) -> Path:
+    """A copy of the task whose suite has no held-out suite."""
     copy = folder / "leaky"
     shutil.copytree(TASK, copy)
     text = (copy / "task.yaml").read_text(encoding="utf-8")

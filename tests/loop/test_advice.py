@@ -154,16 +154,16 @@ def test_each_recommendation_has_its_outcome_in_the_next_document(sixteen: Path)
                 report = reports[before]
             outcomes = following.outcomes
             for number, _ in enumerate(report.recommendations, 1):
-                told = next(o for o in outcomes if o.startswith(f"Recommendation {number} ("))
+                output = next(o for o in outcomes if o.startswith(f"Recommendation {number} ("))
                 tried = [
                     n
                     for n in sorted(archive.statuses)
                     if any(a.guidance == {"document": before, "recommendation": number} for a in archive.attempts(n))
                 ]
-                assert all(f"generation {n} (" in told for n in tried)
-                assert ("never handed out" in told) is not re.search(r"generation \d+ \(", told)
+                assert all(f"generation {n} (" in output for n in tried)
+                assert ("never handed out" in output) is not re.search(r"generation \d+ \(", output)
                 for generation, value, change in re.findall(
-                    r"generation (\d+) \((-?[\d.]+), ([+-][\d.]+) on its parent", told
+                    r"generation (\d+) \((-?[\d.]+), ([+-][\d.]+) on its parent", output
                 ):
                     record = archive.find(generation)
                     parent = archive.find(record.parents[0])
@@ -207,13 +207,13 @@ def test_every_figure_in_every_prompt_is_on_record(sixteen: Path) -> None:
                 near = 0.5 * 10.0**-digits + 1e-9
                 assert any(abs(float(number) - one) <= near for one in known), (number, text)
                 held += 1
-            for told, best, value in re.findall(
+            for output, best, value in re.findall(
                 r"^As of generation (\d+); the best is (?:now|still) generation (\d+) \(([\d.]+)\)\.$",
                 text,
                 re.MULTILINE,
             ):
                 assert value == f"{archive.find(best).combined_score:.4f}"
-                assert int(told) <= max(archive.statuses)
+                assert int(output) <= max(archive.statuses)
         assert held > 100
 
 
@@ -236,11 +236,11 @@ def test_the_best_at_the_head_of_the_notes_is_the_one_when_the_question_was_put(
 
 
 def test_the_record_says_what_was_followed_and_too_few_say_nothing_of_guidance(sixteen: Path) -> None:
-    told = json.loads(evolve(sixteen, "insights", "r", "--json").stdout)
-    assert told["uplift"]["sentence"].endswith("too few to say whether guidance helps (20 of each are needed).")
-    assert all(item["outcome"] for item in told["recommendations"])
+    output = json.loads(evolve(sixteen, "insights", "r", "--json").stdout)
+    assert output["uplift"]["sentence"].endswith("too few to say whether guidance helps (20 of each are needed).")
+    assert all(item["outcome"] for item in output["recommendations"])
     listed = json.loads(evolve(sixteen, "list", "r", "--json").stdout)
-    assert listed["uplift"] == told["uplift"]
+    assert listed["uplift"] == output["uplift"]
     assert {row["followed"] for row in listed["generations"]} >= {"yes", None}
 
 

@@ -79,7 +79,7 @@ def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts
             wait_until(lambda calls=calls: count(tmp_path, "called", phase="calling") >= calls, process)  # type: ignore[misc]
             kill(process)
             process = in_fork(tmp_path, "resume", "r")
-        bill.hangs_next.set()  # nobody kills it any more before that is told
+        bill.hangs_next.set()  # nobody kills it any more before that is known
         process.join(120)
         assert process.exitcode == 0, (tmp_path / "out.txt").read_text()
         requests = len(server.requests)
@@ -103,8 +103,11 @@ def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts
     assert by_status["timeout"] <= bill.hung
     # A request is announced before it is sent: one that the kill came between was never sent.
     assert requests <= len(calls) == spent.calls <= requests + by_status[LOST]
-    told = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
-    assert (told["unanswered_calls"], told["unanswered_usd"]) == (spent.unanswered, pytest.approx(spent.unanswered_usd))
+    output = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
+    assert (output["unanswered_calls"], output["unanswered_usd"]) == (
+        spent.unanswered,
+        pytest.approx(spent.unanswered_usd),
+    )
     assert f"for {spent.unanswered} calls that failed or got lost" in evolve(tmp_path, "list", "r").stdout
 
 
@@ -182,7 +185,7 @@ def test_a_search_over_numbers_takes_nothing_of_a_budget(tmp_path: Path) -> None
         assert archive.finished == "budget_calls"
         assert archive.spent.calls == 1
         searched = [one for one in archive.statuses if one and archive.generations[one].kind == "tune"]
-        assert len(searched) >= 2, "with searches beside it"
+        assert len(searched) >= 2, "with searches at the same time"
         assert archive.accounts.committed().calls == 0
 
 
@@ -195,8 +198,8 @@ def test_a_price_list_that_changes_later_changes_nothing_of_a_run(tmp_path: Path
         finish(tmp_path, "run", config, "--name", "r")
         prices.write_text("any:\n  m: {in: 2000, out: 8000}\n")
         finish(tmp_path, "resume", "r", "--generations", "6")
-        told = (tmp_path / "out.txt").read_text()
-    assert told.count("m: 2 USD (1 from the cache) per million tokens in, 8 out (my provider, read 2026-01-02)") == 2
+        output = (tmp_path / "out.txt").read_text()
+    assert output.count("m: 2 USD (1 from the cache) per million tokens in, 8 out (my provider, read 2026-01-02)") == 2
     with opened(tmp_path) as archive:
         assert archive.spent.known_usd == pytest.approx(
             (2 * archive.spent.tokens_in + 8 * archive.spent.tokens_out) / 1e6

@@ -46,8 +46,8 @@ def test_where_the_best_is_excluded_the_highest_that_was_confirmed_takes_its_pla
     with opened(tmp_path) as archive:
         assert archive.best is not None and archive.best.generation == 1
         assert archive.funnel.improved == 2
-        told = standstill(archive)
-        assert told is not None and told["proposals"] == archive.ended_since_best
+        output = standstill(archive)
+        assert output is not None and output["proposals"] == archive.ended_since_best
     evolve(tmp_path, "resume", "r", "--exclude", "1")
     with opened(tmp_path) as archive:
         assert archive.best is not None and archive.best.generation == 2

@@ -22,9 +22,9 @@ def test_without_a_price_failed_calls_cost_what_nobody_knows(tmp_path: Path) -> 
     assert "cost unknown (no price is given) (of which cost unknown for" in ran.stdout
     shown = [ran.stdout, *(evolve(tmp_path, *words).stdout for words in (["list"], ["list", "r"], ["show", "r", "1"]))]
     assert "0.0000" not in "".join(shown).replace("1.000000", "")
-    told = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
-    assert (told["cost_usd"], told["unanswered_usd"]) == (None, None)
-    assert (told["unanswered_calls"], told["model_calls"]) == (1, 2)
+    output = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
+    assert (output["cost_usd"], output["unanswered_usd"]) == (None, None)
+    assert (output["unanswered_calls"], output["model_calls"]) == (1, 2)
 
 
 def test_refused_calls_cost_nothing_and_are_shown_so(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_refused_calls_cost_nothing_and_are_shown_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["ctrl-c twice", pytest.param("kill -9", marks=pytest.mark.slow)])
-def test_calls_that_were_under_way_when_the_run_was_cut_off_are_told_before_it_is_resumed(
+def test_calls_that_were_under_way_when_the_run_was_cut_off_are_shown_before_it_is_resumed(
     tmp_path: Path, how: str
 ) -> None:
     with OpenAIServer([HANG, HANG], default=answer(patch(1))) as server:
@@ -60,17 +60,22 @@ def test_calls_that_were_under_way_when_the_run_was_cut_off_are_told_before_it_i
             os.kill(process.pid, signal.SIGINT)
             process.join(20)
             assert "2 calls were interrupted; on resume they are charged as" in (tmp_path / "out.txt").read_text()
-        told = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
-        assert (told["running"], told["calls_under_way"], told["tokens"], told["cost_usd"]) == (False, 2, 0, 0.0)
+        output = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
+        assert (output["running"], output["calls_under_way"], output["tokens"], output["cost_usd"]) == (
+            False,
+            2,
+            0,
+            0.0,
+        )
         text = evolve(tmp_path, "list", "r").stdout
         assert "2 calls were interrupted; on resume they are" in text
         assert "unknown" in evolve(tmp_path, "list").stdout
         assert "interrupted during this call" in " ".join(evolve(tmp_path, "show", "r", "1").stdout.split())
         with opened(tmp_path) as archive:
             kept = run_document("r", archive)["spent"]["under_way"]
-        assert kept == {"calls": 2, "tokens": told["tokens_under_way"], "cost_usd": told["usd_under_way"]}
+        assert kept == {"calls": 2, "tokens": output["tokens_under_way"], "cost_usd": output["usd_under_way"]}
         finish(tmp_path, "resume", "r")
     after = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
     assert (after["calls_under_way"], after["unanswered_calls"]) == (0, 2)
-    assert after["unanswered_usd"] == pytest.approx(told["usd_under_way"]) and told["usd_under_way"] > 0
+    assert after["unanswered_usd"] == pytest.approx(output["usd_under_way"]) and output["usd_under_way"] > 0
     assert "cut off" not in evolve(tmp_path, "list", "r").stdout

@@ -42,7 +42,7 @@ Make = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Make, int], Whole]:
-    """Gives the run of a configuration, with so many in flight, made when it is first asked for."""
+    """Gives the run of a configuration, with that many in flight, made when it is first asked for."""
 
     @functools.cache
     def get(make: Make, parallel: int) -> Whole:

@@ -15,7 +15,7 @@ from tests.loop.climbing import KEY, TASK, count, events
 
 
 class Heard:
-    """A listener that keeps what it is told."""
+    """A listener that keeps the events that it gets."""
 
     def __init__(self) -> None:
         self.adapted: list[str] = []
@@ -25,7 +25,7 @@ class Heard:
             self.adapted += map(str, event.changes)
 
     def tick(self, progress: object) -> None:
-        """Nothing is to be told."""
+        """No event is expected."""
 
 
 @pytest.fixture(autouse=True)

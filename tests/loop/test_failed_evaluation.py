@@ -19,7 +19,7 @@ def run(folder: Path, answers: list[Any], **keys: Any) -> None:
 
 
 def test_a_failed_evaluation_goes_back_with_its_reason_and_the_second_verdict_counts(tmp_path: Path) -> None:
-    run(tmp_path, [[BROKEN, patch(2, name="mended")]])
+    run(tmp_path, [[BROKEN, patch(2, name="repaired")]])
     names = [(e["event"], e.get("attempt")) for e in events(tmp_path) if e.get("generation") == 1]
     assert names[:6] == [
         ("asked", 0), ("answered", 0), ("refused", 0), ("asked", 1), ("answered", 1), ("evaluated", 1)
@@ -27,7 +27,7 @@ def test_a_failed_evaluation_goes_back_with_its_reason_and_the_second_verdict_co
     with opened(tmp_path) as archive:
         first, second = archive.attempts(1)
         assert (first.status, first.reason) == (Status.REFUSED, "exception")
-        assert archive.find("1").correct and archive.find("1").origin.patch_name == "mended"
+        assert archive.find("1").correct and archive.find("1").origin.patch_name == "repaired"
         assert len(archive.programs) == 2, "the failed text is no program"
         prompt = archive.text(second.prompt or "")
         assert (archive.funnel.answered, archive.funnel.new, archive.funnel.correct) == (2, 2, 1)
@@ -73,6 +73,6 @@ def test_where_the_retry_gets_no_answer_the_failure_itself_is_shown(tmp_path: Pa
 
 
 def test_a_run_with_returned_evaluations_comes_again(tmp_path: Path) -> None:
-    run(tmp_path, [patch(1), [BROKEN, patch(2, name="mended")], [BROKEN, "No patch.", patch(3)], BROKEN])
-    told = json.loads(evolve(tmp_path, "rerun", "r", "--json").stdout)
-    assert told["equal"], told
+    run(tmp_path, [patch(1), [BROKEN, patch(2, name="repaired")], [BROKEN, "No patch.", patch(3)], BROKEN])
+    output = json.loads(evolve(tmp_path, "rerun", "r", "--json").stdout)
+    assert output["equal"], output

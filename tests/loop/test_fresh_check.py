@@ -44,7 +44,7 @@ def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 
 class EndsAtBest:
-    """A person who ends the run as soon as a program is the best, and is told of no check from then on."""
+    """A person who ends the run as soon as a program is the best, and hears of no check from then on."""
 
     def __init__(self) -> None:
         self.interrupt = threading.Event()

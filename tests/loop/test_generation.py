@@ -68,14 +68,14 @@ def test_the_way_of_a_program_that_becomes_the_best(begin: Begin, tmp_path: Path
 
     with pytest.raises(StopIteration):
         steps.send(wait.work())
-    told = run.watch.events[-1]
-    assert isinstance(told, Evaluated) and told.provisional
-    assert told.parent_score == run.archive.reader.programs[0].combined_score
+    output = run.watch.events[-1]
+    assert isinstance(output, Evaluated) and output.provisional
+    assert output.parent_score == run.archive.reader.programs[0].combined_score
     initial, made = run.archive.reader.programs
     assert (run.archive.reader.best, run.archive.reader.would_lead) == (initial, made)
     assert run.archive.reader.evaluation(made).strict is None
     assert run.context.building == {}
-    assert run.search.choose(2).parent == made, "the search was told"
+    assert run.search.choose(2).parent == made, "the search learned of it"
 
     steps = confirming(run.context)
     wait = next(steps)
@@ -86,8 +86,8 @@ def test_the_way_of_a_program_that_becomes_the_best(begin: Begin, tmp_path: Path
     assert best is not None and (best.generation, best.origin.patch_name) == (1, "nearer")
     strict = run.archive.reader.evaluation(best).strict
     assert strict is not None and strict.agrees
-    told = run.watch.events[-1]
-    assert isinstance(told, Confirmed) and told.is_best
+    output = run.watch.events[-1]
+    assert isinstance(output, Confirmed) and output.is_best
     assert run.archive.reader.would_lead is None
     assert run.search.choose(2).parent == best
 
@@ -118,8 +118,8 @@ def test_a_program_that_fails_goes_back_where_an_attempt_is_left(begin: Begin) -
     next(steps)
     evaluating = steps.send(says(patch("OFFSET = None")))
     assert steps.send(evaluating.work()).kind == "asking"
-    told = run.watch.events[-1]
-    assert isinstance(told, Refused) and (told.reason, told.final) == ("exception", False)
+    output = run.watch.events[-1]
+    assert isinstance(output, Refused) and (output.reason, output.final) == ("exception", False)
     assert run.context.building == {}
     assert evaluated(steps, patch("OFFSET = 'x'")) == ["evaluating"], "it goes back once"
     assert run.archive.reader.statuses[1] is Status.EVALUATED
@@ -143,12 +143,12 @@ def test_an_answer_that_cannot_be_used_goes_back_with_the_reason(begin: Begin, a
         steps.send(says("Let us talk."))
     assert run.archive.reader.statuses[1] is Status.REFUSED
     assert len(run.archive.reader.attempts(1)) == attempts
-    told = [event for event in run.watch.events if isinstance(event, Refused)]
-    assert [event.final for event in told] == [False] * (attempts - 1) + [True]
+    output = [event for event in run.watch.events if isinstance(event, Refused)]
+    assert [event.final for event in output] == [False] * (attempts - 1) + [True]
     assert run.archive.reader.ended == 2
 
 
-def test_a_mended_answer_becomes_a_program_with_the_same_choice(begin: Begin) -> None:
+def test_a_repaired_answer_becomes_a_program_with_the_same_choice(begin: Begin) -> None:
     run = begin()
     steps = generation(run.context, 1)
     next(steps)

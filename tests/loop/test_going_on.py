@@ -1,4 +1,4 @@
-"""What a run that was begun may be told when it goes on, what it may not, and from where."""
+"""What may be changed when a run is resumed, what may not, and from where."""
 
 import shutil
 import threading
@@ -86,9 +86,9 @@ def test_what_makes_a_run_what_it_is_cannot_be_changed(ran: Path) -> None:
         ("parallel", "must be KEY=VALUE"),
     ],
 )
-def test_a_setting_that_is_wrong_is_told_in_one_sentence(ran: Path, setting: str, said: str) -> None:
-    told = refused(ran, "--set", setting)
-    assert said in told or said.replace("models[0]", "models[1]") in told
+def test_a_setting_that_is_wrong_is_shown_in_one_sentence(ran: Path, setting: str, said: str) -> None:
+    output = refused(ran, "--set", setting)
+    assert said in output or said.replace("models[0]", "models[1]") in output
 
 
 def test_what_may_be_changed_is_recorded_and_stays(ran: Path) -> None:

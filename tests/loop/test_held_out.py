@@ -1,4 +1,4 @@
-"""The held-out twin: every best is scored on it, for the reader's eyes alone."""
+"""The held-out suite: every best is scored on it, for the reader's eyes alone."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
 from evolve.archive.reports import markdown
 from tests.journals import rewrite
-from tests.loop.leaking import CLAIMS, FOURTH, ROUND, SECOND, TASK, THIRD, configure, events, evolve, without_twin
+from tests.loop.leaking import CLAIMS, FOURTH, ROUND, SECOND, TASK, THIRD, configure, events, evolve, without_held_out
 
 LINES = {"second": SECOND, "wrong": "index = 7", "claims": CLAIMS, "third": THIRD, "fourth": FOURTH}
 
@@ -44,7 +44,7 @@ def whole(ran: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "whole"
 
 
-def test_every_best_and_no_other_program_is_scored_on_the_twin(whole: str) -> None:
+def test_every_best_and_no_other_program_is_scored_on_the_held_out(whole: str) -> None:
     with RunReader.open(Path("runs") / whole) as archive:
         scores = archive.held_out_scores
         assert sorted(scores) == [0, 1, 4, 5]
@@ -66,21 +66,21 @@ def test_the_event_stands_right_behind_the_verdict_that_made_it_the_best(whole: 
             assert {"suite", "combined_score", "correct", "ceiling", "gap"} <= set(event)
 
 
-def test_it_is_shown_beside_the_score(whole: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_shown_next_to_the_score(whole: str, capsys: pytest.CaptureFixture[str]) -> None:
     evolve("list", whole, "--json")
-    told = {p["generation"]: p["held_out"] for p in json.loads(capsys.readouterr().out)["programs"]}
-    assert set(told[5]) == {"suite", "combined_score", "correct", "ceiling", "gap", "value"}
-    assert told[2] is told[3] is None
-    score = f"{told[5]['combined_score']:.6f}"
+    output = {p["generation"]: p["held_out"] for p in json.loads(capsys.readouterr().out)["programs"]}
+    assert set(output[5]) == {"suite", "combined_score", "correct", "ceiling", "gap", "value"}
+    assert output[2] is output[3] is None
+    score = f"{output[5]['combined_score']:.6f}"
     evolve("list", whole)
     listed = capsys.readouterr().out
     assert "held-out" in listed
     assert score in listed
     evolve("show", whole, "best")
-    assert f"{score}, gap {told[5]['gap']:.6f} (hidden)" in capsys.readouterr().out
+    assert f"{score}, gap {output[5]['gap']:.6f} (hidden)" in capsys.readouterr().out
 
 
-def test_no_prompt_and_no_meta_document_holds_it(whole: str) -> None:
+def test_no_prompt_and_no_insights_report_holds_it(whole: str) -> None:
     scores = {f"{e['combined_score']:.4f}"[:6] for e in events(whole, ["held_out"])}
     with RunReader.open(Path("runs") / whole) as archive:
         texts = [archive.text(e["prompt"]) for e in events(whole, ["asked", "meta_answered"]) if e["prompt"]]
@@ -93,7 +93,7 @@ def test_no_prompt_and_no_meta_document_holds_it(whole: str) -> None:
 
 
 def test_it_decides_nothing(whole: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the twin the same run is made: the same questions, programs and commits."""
+    """Without the held-out suite the same run is made: the same questions, programs and commits."""
 
     def decided(name: str) -> list[object]:
         return [
@@ -101,15 +101,15 @@ def test_it_decides_nothing(whole: str, tmp_path: Path, monkeypatch: pytest.Monk
             for e in events(name, ["asked", "evaluated"])
         ]
 
-    with_twin = decided(whole)
+    with_held_out = decided(whole)
     monkeypatch.chdir(tmp_path)
     evolve(
         "run",
-        configure(tmp_path, LINES, task=str(without_twin(tmp_path)), meta_every=3, meta=[ROUND, ROUND]),
+        configure(tmp_path, LINES, task=str(without_held_out(tmp_path)), meta_every=3, meta=[ROUND, ROUND]),
         "--name",
         "blind",
     )
-    assert decided("blind") == with_twin
+    assert decided("blind") == with_held_out
     assert not events("blind", ["held_out"])
 
 
@@ -126,7 +126,7 @@ def test_equal_runs_have_equal_fingerprints_reports_and_held_out_scores_included
 
 
 @pytest.mark.parametrize("kept", ["evaluated", "held_out"])
-def test_cut_off_around_the_twin_it_goes_on_as_if_nothing_had_been(
+def test_cut_off_around_the_held_out_it_goes_on_as_if_nothing_had_been(
     whole: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
 ) -> None:
     shutil.copytree("runs/whole", tmp_path / "runs" / "cut", ignore=shutil.ignore_patterns("lock"))
@@ -142,11 +142,11 @@ def test_cut_off_around_the_twin_it_goes_on_as_if_nothing_had_been(
     assert [e["generation"] for e in events("cut", ["held_out"])] == [0, 1, 4, 5]
 
 
-def test_a_twin_that_is_no_suite_of_the_task_is_refused(tmp_path: Path) -> None:
-    folder = without_twin(tmp_path)
+def test_a_held_out_that_is_no_suite_of_the_task_is_refused(tmp_path: Path) -> None:
+    folder = without_held_out(tmp_path)
     path = folder / "task.yaml"
     text = path.read_text()
-    for twin in ("nothing", "shown"):
-        path.write_text(text.replace("  shown:\n", f"  shown:\n    held_out: {twin}\n"))
-        with pytest.raises(TaskError, match=f"suites.shown.held_out is '{twin}'"):
+    for wrong in ("nothing", "shown"):
+        path.write_text(text.replace("  shown:\n", f"  shown:\n    held_out: {wrong}\n"))
+        with pytest.raises(TaskError, match=f"suites.shown.held_out is '{wrong}'"):
             load_task(str(folder))

@@ -14,7 +14,7 @@ from tests.loop.killing import choices_found_again, each_ends_once, no_answer_is
 from tests.openai_server import Behaviour, OpenAIServer, answer, status
 
 
-def test_patches_and_meta_documents_together_are_never_more_than_allowed(tmp_path: Path) -> None:
+def test_patches_and_insights_reports_together_are_never_more_than_allowed(tmp_path: Path) -> None:
     lock = threading.Lock()
     numbers = itertools.count(1)
     under_way: list[bool] = []  # is it for an insights report?
@@ -45,7 +45,7 @@ def test_patches_and_meta_documents_together_are_never_more_than_allowed(tmp_pat
 
 @pytest.mark.slow
 def test_an_outage_fails_no_generation_for_good(tmp_path: Path) -> None:
-    """Answers that were on their way when it began still come in, after others were told that the server is gone."""
+    """Answers that were on their way when it began still come in, after others learned that the server is gone."""
     numbers = itertools.count(1)
     down = threading.Event()
 
@@ -64,7 +64,9 @@ def test_an_outage_fails_no_generation_for_good(tmp_path: Path) -> None:
             assert archive.finished == "unreachable"
             assert Status.FAILED not in archive.statuses.values()
             left = [one.generation for one in archive.unfinished() if one.answer is None]
-            assert 5 <= len(left) <= 8, "besides answers whose judging took too long: those are judged when it goes on"
+            assert 5 <= len(left) <= 8, (
+                "apart from answers whose judging took too long: those are judged when it goes on"
+            )
         assert count(tmp_path, "answered") == 19
         down.clear()
         finish(tmp_path, "resume", "r")

@@ -1,4 +1,4 @@
-"""A table of the shipped optima is told as what it is, and solves nothing; honest programs are not accused."""
+"""A table of the shipped optima is named as what it is, and solves nothing; honest programs are not accused."""
 
 import dataclasses
 import json
@@ -89,7 +89,7 @@ def said(looked_up: Path) -> str:
     return (looked_up / "out").read_text()
 
 
-def test_it_is_told_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(said: str) -> None:
+def test_it_is_shown_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(said: str) -> None:
     live, _, closing = said.partition("Not solved: suite adrs cannot be scored higher")
     assert f"{SAID}  generation 1 scores 26.255972" in live
     assert "0 of 48 held-out ones" in live
@@ -101,7 +101,7 @@ def test_it_is_told_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(s
     assert closing.count("), overfitted, 0 better, 10 equal and 0 worse than the initial program") == 2
 
 
-def test_the_record_holds_it_and_who_reads_it_is_told(said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_record_holds_it_and_who_reads_it_is_shown(said: str, capsys: pytest.CaptureFixture[str]) -> None:
     initial, table = events("r", ["held_out"])
     assert (initial["generation"], initial["overfitted"]) == (0, None)
     assert table["costs"] == initial["costs"]
@@ -113,8 +113,8 @@ def test_the_record_holds_it_and_who_reads_it_is_told(said: str, capsys: pytest.
         assert why == table["overfitted"]
     for words in (["list", "r", "--json"], ["show", "r", "best", "--json"], ["list", "--json"]):
         assert main(words) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert (told["runs"][0] if "runs" in told else told)["overfitted"] == why
+        output = json.loads(capsys.readouterr().out)
+        assert (output["runs"][0] if "runs" in output else output)["overfitted"] == why
     for words in (["list", "r"], ["show", "r", "best"]):
         assert main(words) == 0
         assert "gains on the suite only" in capsys.readouterr().out
@@ -213,14 +213,14 @@ def test_no_honest_program_is_accused(suite: str) -> None:
     sources = [path.read_text() for path in (PLACEMENT / "initial.py", *HONEST)]
     fresh = draw_suite(TASK, TASK.suite(suite), 10, "honest")
     with SandboxedEvaluator(TASK, fresh, workers=1) as evaluator:
-        anew = [evaluator.evaluate(source) for source in sources]
+        again = [evaluator.evaluate(source) for source in sources]
     here, there = (scored(sources, name) for name in (suite, f"{suite}-holdout"))
     assert len(here) == len(HONEST) + 1 > 3
     for place in range(1, len(sources)):
         on_suite = between(here, place, TASK.suite(suite))
-        on_twin = between(there, place, TASK.suite(f"{suite}-holdout"))
-        assert overfitted(on_suite, on_twin, called="") is None, HONEST[place - 1]
-        assert overfitted(on_suite, between(anew, place, fresh), called="") is None, HONEST[place - 1]
+        on_held_out = between(there, place, TASK.suite(f"{suite}-holdout"))
+        assert overfitted(on_suite, on_held_out, called="") is None, HONEST[place - 1]
+        assert overfitted(on_suite, between(again, place, fresh), called="") is None, HONEST[place - 1]
 
 
 def test_what_asks_for_endless_memory_elsewhere_is_overfitted(
@@ -239,21 +239,21 @@ def test_what_asks_for_endless_memory_elsewhere_is_overfitted(
 
 
 @pytest.mark.parametrize(
-    ("unknown", "told"),
+    ("unknown", "expected"),
     [
         ("return fallback(gpu_num, models)", f"the best, is {SAID}: it gains on the suite only"),
         pytest.param("raise MemoryError", f"the best, is {SAID}: it gains on the suite only", marks=pytest.mark.slow),
     ],
     ids=["falls back", "claims a limit"],
 )
-def test_a_table_of_suite_and_twin_that_the_fresh_instances_show_is_not_called_solved(
-    unknown: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_table_of_suite_and_held_out_that_the_fresh_instances_show_is_not_called_solved(
+    unknown: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     table = lookup_table("adrs", "adrs-holdout").replace("return fallback(gpu_num, models)", unknown)
     assert main(["run", configured(tmp_path, table), "--name", "r"]) == 1
     said = capsys.readouterr().out
-    assert told in said
+    assert expected in said
     assert "Solved" not in said
     assert "Not solved: suite adrs cannot be scored higher" in said
     with RunReader.open(Path("runs/r")) as archive:
@@ -277,9 +277,9 @@ def test_a_task_without_a_recipe_says_so(
     task = Path(__file__).parent.parent / "data" / "leaky"
     program = str(task / "initial.py")
     assert main(["score", program, "--task", str(task), "--fresh", "3"]) == 2
-    told = capsys.readouterr().err
-    assert "has no recipe to draw fresh instances by" in told
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert "has no recipe to draw fresh instances by" in output
+    assert output.count("\n") == 1
     assert main(["score", program, "--seed", "x"]) == 2
     assert main(["score", program, "--fresh", "3", "--strict"]) == 2
     assert main(["run", configure(tmp_path, {"second": SECOND}), "--name", "r"]) == 0

@@ -19,7 +19,7 @@ def checks_of(config: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Check]:
 
 
 @pytest.mark.slow
-def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(
+def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_shown_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompts: list[str] = []

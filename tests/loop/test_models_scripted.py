@@ -30,7 +30,7 @@ DATA = Path(__file__).parent.parent / "data" / "run"
 
 
 def thirty_answers() -> list[Any]:
-    """Generations 1 to 16 climb (5 fails, 8 is mended on its second attempt), 17 to 20 fail in four ways, 21 climbs."""
+    """Generations 1 to 16 climb (5 fails, 8 works at its second attempt), 17 to 20 fail in four ways, 21 climbs."""
     answers: list[Any] = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 31)]
     answers[4] = patch("OFFSET = None", name="no_offset", why="Perhaps it is not needed.")
     answers[7] = ["I would rather talk about it.", patch(1.08, name="step_8")]
@@ -152,12 +152,12 @@ def test_the_notes_go_back_to_their_writer_and_to_the_proposals_with_figures(thi
 
 
 def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> None:
-    def told(*words: str) -> Any:
+    def output(*words: str) -> Any:
         return json.loads(evolve(thirty, "insights", "r", "--json", *words).stdout)
 
-    now = told()
+    now = output()
     assert (now["document"], now["documents"], now["run"]) == (28, [7, 14, 21, 28], "r")
-    before = told("--at", "20")
+    before = output("--at", "20")
     assert before["document"] == 14
     assert set(before["scratchpad"]) == {
         "preface",
@@ -229,7 +229,7 @@ def test_a_meta_answer_that_cannot_be_used_leaves_the_document_before_it(tmp_pat
     finish(tmp_path, "run", configure(tmp_path, models=models, generations=12, meta_every=4), "--name", "r")
     with opened(tmp_path) as archive:
         assert list(archive.meta.reports) == [4, 12]
-    told = [event for event in events(tmp_path) if event["event"] == "summarised"]
-    assert [event["report"] is None for event in told] == [False, True, False]
-    assert [problem["step"] for problem in told[1]["problems"]] == ["insights"]
-    assert len(InsightsReport.model_validate(told[2]["report"]).summaries) == 8
+    output = [event for event in events(tmp_path) if event["event"] == "summarised"]
+    assert [event["report"] is None for event in output] == [False, True, False]
+    assert [problem["step"] for problem in output[1]["problems"]] == ["insights"]
+    assert len(InsightsReport.model_validate(output[2]["report"]).summaries) == 8

@@ -111,17 +111,17 @@ def test_every_call_is_on_record_with_its_status_tokens_and_cost(misbehaved: tup
     assert len(server.requests) == count(folder, "called", phase="calling") == answered + failed
 
 
-def test_the_model_is_told_precisely_what_was_wrong(misbehaved: tuple[Path, OpenAIServer]) -> None:
+def test_the_model_is_shown_precisely_what_was_wrong(misbehaved: tuple[Path, OpenAIServer]) -> None:
     folder, server = misbehaved
     sent = {request.json["messages"][0]["content"] for request in server.requests}
     with opened(folder) as archive:
-        for generation, (_, wanted, told) in enumerate(MISBEHAVIOUR, 1):
+        for generation, (_, wanted, output) in enumerate(MISBEHAVIOUR, 1):
             attempts = archive.attempts(generation)
-            if told is None:
+            if output is None:
                 assert [attempt.status for attempt in attempts] == [Status.EVALUATED]
                 continue
             assert [attempt.status for attempt in attempts] == [Status.REFUSED, Status.EVALUATED]
-            assert attempts[0].message is not None and attempts[0].message.startswith(told)
+            assert attempts[0].message is not None and attempts[0].message.startswith(output)
             assert attempts[0].reason == REASONS.get(wanted[0], attempts[0].reason)
             assert attempts[1].prompt is not None
             prompt = archive.text(attempts[1].prompt)
@@ -281,10 +281,10 @@ def test_a_run_without_one_answer_says_so_and_keeps_what_it_has(tmp_path: Path) 
         assert archive.finished == "unreachable"
         assert len(archive.programs) == 1
         assert [archive.statuses[g] for g in range(1, 6)] == [Status.ASKED] * 5, "left open, not failed for good"
-    with OpenAIServer(default=answer(patch(0.5))) as mended:
-        resume = ["resume", "r", "--set", f"models.m.base_url={mended.url}", "--generations", "5"]
+    with OpenAIServer(default=answer(patch(0.5))) as repaired:
+        resume = ["resume", "r", "--set", f"models.m.base_url={repaired.url}", "--generations", "5"]
         evolve(tmp_path, *resume)
-        assert len(mended.requests) >= 5
+        assert len(repaired.requests) >= 5
     with opened(tmp_path) as archive:
         assert not archive.unfinished()
         assert len(archive.programs) == 6 or archive.funnel.answered >= 5

@@ -133,7 +133,7 @@ def test_what_is_in_flight_is_what_the_record_says_then_the_nearest_first(folder
 
 
 def test_what_was_tried_is_of_the_whole_run_and_stands_on_record(folder: Path) -> None:
-    told = set[int]()
+    output = set[int]()
     with opened(folder) as archive:
         for event, prompt in asked(archive, folder):
             lines = section(prompt, "What was already tried in this run")
@@ -141,7 +141,7 @@ def test_what_was_tried_is_of_the_whole_run_and_stands_on_record(folder: Path) -
             assert own == sorted(own, reverse=True)
             assert not any(parent for _, parent, *_ in lines[: len(own)])  # those of this parent come first
             assert len(lines) <= 12
-            told |= {int(number) for number, *_ in lines}
+            output |= {int(number) for number, *_ in lines}
             for number, parent, _, result in lines:
                 program = archive.program(int(number))
                 made_from = archive.find(parent or event["parents"][0])
@@ -153,7 +153,7 @@ def test_what_was_tried_is_of_the_whole_run_and_stands_on_record(folder: Path) -
                     words = f"{abs(change):.4f} {'better' if change > 0 else 'worse'}" if change else "the same"
                     same = re.fullmatch(r"same results as generation \d+", result)
                     assert (words == "the same") if same else (result.partition(" (")[0] == words)
-    assert len(told) > 12
+    assert len(output) > 12
 
 
 def test_a_question_that_is_put_again_suggests_the_same(folder: Path) -> None:

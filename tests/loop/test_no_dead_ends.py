@@ -47,14 +47,14 @@ def resume_that_is_printed(said: str) -> list[str]:
 
 @pytest.fixture
 def task(tmp_path: Path) -> Path:
-    """A copy of the task `climb` that a test may break and mend."""
+    """A copy of the task `climb` that a test may break and repair."""
     folder = tmp_path / "mine"
     shutil.copytree(TASK, folder)
     return folder
 
 
 def breaking(task: Path, tmp_path: Path, after: int) -> str:
-    """Make the judge fail after so many calls; what it was before."""
+    """Make the judge fail after that many calls; what it was before."""
     judge = task / "judge.py"
     whole = judge.read_text()
     calls = tmp_path / "calls"
@@ -85,7 +85,7 @@ def test_patience_counts_what_has_ended_and_not_what_is_in_flight(tmp_path: Path
         assert archive.finished == "generations" or archive.ended_since_best >= 5
 
 
-def test_a_judge_that_fails_leaves_answers_and_can_be_mended(tmp_path: Path, task: Path) -> None:
+def test_a_judge_that_fails_leaves_answers_and_can_be_repaired(tmp_path: Path, task: Path) -> None:
     whole = breaking(task, tmp_path, after=12)
     ran = evolve(tmp_path, "run", configure(tmp_path, task=str(task), generations=8), "--name", "r", code=2)
     assert "judge(): raised RuntimeError: boom" in ran.stdout, "said at once"
@@ -219,7 +219,7 @@ def test_a_run_that_has_nothing_to_propose_says_so_at_once_and_how_it_mostly_end
     assert "not one proposal succeeded; 4 of 4 ended with: refused: nothing" in ran.stderr
 
 
-def test_a_run_from_an_initial_program_that_fails_says_what_to_mend(tmp_path: Path, task: Path) -> None:
+def test_a_run_from_an_initial_program_that_fails_says_what_to_repair(tmp_path: Path, task: Path) -> None:
     initial = task / "initial.py"
     initial.write_text(initial.read_text().replace("return ", "return None and "))
     ran = evolve(tmp_path, "run", configure(tmp_path, task=str(task), generations=3), "--name", "r", code=1)
@@ -228,7 +228,7 @@ def test_a_run_from_an_initial_program_that_fails_says_what_to_mend(tmp_path: Pa
     assert "The initial program fails, too" in ran.stderr
 
 
-def test_while_nothing_is_correct_the_nearest_failure_is_mended() -> None:
+def test_while_nothing_is_correct_the_nearest_failure_is_repaired() -> None:
     population = Population(elites=3)
     failures = [program(0, 0.1, correct=False), program(1, 0.6, correct=False), program(2, 0.6, correct=False)]
     for record in failures:

@@ -71,11 +71,13 @@ def test_while_a_confirmation_takes_long_the_program_is_a_parent(tmp_path: Path,
 def test_a_program_that_does_not_hold_is_withdrawn_and_its_children_stay(tmp_path: Path, parallel: int) -> None:
     with begun(tmp_path / "runs" / "r", configured(tmp_path, parallel=parallel), Refuting) as run:
         assert run.go() is StopReason.GENERATIONS
-        told = run.watch.events
+        output = run.watch.events
         reader = run.archive.reader
-        false = {event.record.generation for event in told if isinstance(event, Confirmed) and not event.is_best}
+        false = {event.record.generation for event in output if isinstance(event, Confirmed) and not event.is_best}
         assert false, "something was withdrawn"
-        assert {event.record.generation for event in told if isinstance(event, Evaluated) and event.provisional} > false
+        assert {
+            event.record.generation for event in output if isinstance(event, Evaluated) and event.provisional
+        } > false
         best = reader.best
         assert best is not None and best.generation not in false
         assert best.combined_score == max(record.combined_score for record in reader.programs if record.correct)

@@ -1,4 +1,4 @@
-"""A task with a hole: the impossible score is caught, told loudly, used for nothing, and the run goes on."""
+"""A task with a hole: the impossible score is caught, reported loudly, used for nothing, and the run goes on."""
 
 import json
 from contextlib import redirect_stdout
@@ -23,7 +23,7 @@ from tests.loop.leaking import (
     evolve,
 )
 
-HOLE = "the evaluator or the task has a hole"
+HOLE = "the evaluator or the task has a bug"
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_it_is_no_parent_no_inspiration_and_never_the_best(there: Path) -> None:
             assert "optimum" not in prompt
 
 
-def test_the_warning_is_in_the_output_the_record_and_the_meta_document(
+def test_the_warning_is_in_the_output_the_record_and_the_insights_report(
     there: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = Path("out").read_text(encoding="utf-8")
@@ -88,12 +88,12 @@ def test_the_warning_is_in_the_output_the_record_and_the_meta_document(
     assert "WARNING   generation 2 is quarantined: instance 0: cost 1" in closing
     assert "Other suites are not scored" not in closing  # no program of this task ships
     assert " --suite all" in closing
-    assert "The evaluator or the task has a hole" in closing
+    assert "The evaluator or the task has a bug" in closing
     (recorded,) = [e["evaluation"] for e in events("leaked", ["evaluated"]) if e["generation"] == 2]
     assert HOLE in recorded["quarantine"]
     (document,) = Path("runs/leaked/meta").glob("meta_*.md")
     text = document.read_text(encoding="utf-8")
-    assert text.startswith("> **WARNING**: generation 2 is quarantined: the evaluator or the task has a hole")
+    assert text.startswith("> **WARNING**: generation 2 is quarantined: the evaluator or the task has a bug")
     assert "- **Performance**: generation 2 (quarantined): `instance 0: cost 1" in text
     assert "breakthrough" not in text.replace("generation 2 (quarantined) is a breakthrough", "")
     assert "1.  Build on generation 2 (quarantined), the outstanding winner.\n" in text
@@ -110,9 +110,9 @@ def test_score_tells_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     program = tmp_path / "claims.py"
     program.write_text((TASK / "initial.py").read_text().replace("# next", CLAIMS))
     evolve("score", str(program), "--task", str(TASK), "--strict", "--json")
-    (told,) = json.loads(capsys.readouterr().out)
-    assert (told["quarantined"], told["correct"], told["strict"]["agrees"]) == (True, False, True)
-    assert HOLE in told["quarantine"]
+    (output,) = json.loads(capsys.readouterr().out)
+    assert (output["quarantined"], output["correct"], output["strict"]["agrees"]) == (True, False, True)
+    assert HOLE in output["quarantine"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A model that goes round in circles: it is told each time, nothing is evaluated twice, and patience ends the run."""
+"""A model that repeats itself: it learns of it each time, nothing is evaluated twice, and patience ends the run."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def prompts(folder: Path) -> dict[int, list[str]]:
         }
 
 
-def test_a_patch_that_is_repeated_is_evaluated_once_told_each_time_and_ends_by_patience(tmp_path: Path) -> None:
+def test_a_patch_that_is_repeated_is_evaluated_once_shown_each_time_and_ends_by_patience(tmp_path: Path) -> None:
     again = patch(-1, name="again")  # a step back: the parent stays the initial program
     config = configure(tmp_path, models=[script(tmp_path, [again] * 40)], generations=40, patience=6, attempts=2)
     assert through(tmp_path, config) is StopReason.PATIENCE
@@ -30,21 +30,21 @@ def test_a_patch_that_is_repeated_is_evaluated_once_told_each_time_and_ends_by_p
         worse = (archive.find("0").value or 0) - (known or 0)
     assert all(len(asked) == 2 for asked in attempts)
     for asked in attempts:
-        told = f"same as that of generation 1 ({objective} = {known!r}), comments"
-        assert all(told in (attempt.message or "") for attempt in asked)
+        output = f"same as that of generation 1 ({objective} = {known!r}), comments"
+        assert all(output in (attempt.message or "") for attempt in asked)
     for number, texts in prompts(tmp_path).items():
         if number > 1:
             assert f"| 1, again: {worse:.4f} worse\n" in texts[0], "what became of it stands in each first question"
             assert "is the same as that of generation 1" in texts[1], "and why the answer was no use in the second"
 
 
-def test_what_does_the_same_on_every_instance_is_told_as_such(tmp_path: Path) -> None:
+def test_what_does_the_same_on_every_instance_is_shown_as_such(tmp_path: Path) -> None:
     answers = [patch(-1, name="back"), patch("OFFSET += 2 - 1", name="back_again"), patch(-2, name="farther")]
     config = configure(tmp_path, models=[script(tmp_path, answers)], generations=3)
     through(tmp_path, config)
     last = prompts(tmp_path)[3][0]
-    told = [line for line in last.splitlines() if line.startswith(("| 1, ", "| 2, "))]
-    assert [line.endswith("(same results as generation 1)") for line in told] == [True, False]
+    output = [line for line in last.splitlines() if line.startswith(("| 1, ", "| 2, "))]
+    assert [line.endswith("(same results as generation 1)") for line in output] == [True, False]
 
 
 def test_lines_that_come_back_are_named_in_the_prompt_of_that_program(tmp_path: Path) -> None:
@@ -80,10 +80,10 @@ def test_a_share_of_the_questions_is_put_without_what_the_run_has_learned_and_th
     through(tmp_path, config)
     asked = [event for event in events(tmp_path) if event["event"] == "asked"]
     first = next(event["generation"] for event in asked if "guidance" in event)
-    told = {event["generation"]: event.get("unguided", False) for event in asked}
-    assert {told[number] for number in range(first, 15)} == {True, False}
+    output = {event["generation"]: event.get("unguided", False) for event in asked}
+    assert {output[number] for number in range(first, 15)} == {True, False}
     for number, texts in prompts(tmp_path).items():
         if number >= first:
-            assert ("# One recommendation" in texts[0]) is not told[number]
+            assert ("# One recommendation" in texts[0]) is not output[number]
     with opened(tmp_path) as archive:
-        assert {number: archive.generations[number].unguided for number in told} == told
+        assert {number: archive.generations[number].unguided for number in output} == output

@@ -73,20 +73,20 @@ def rounds(journal: list[dict[str, Any]], *, later: int) -> Rounds:
 @pytest.mark.parametrize("report_s", [0.5, pytest.param(1.5, marks=pytest.mark.slow)])
 def test_a_report_comes_into_force_at_least_every_twice_meta_every_programs(tmp_path: Path, report_s: float) -> None:
     """As long as no more than `meta_every` programs are evaluated while one is written."""
-    told = rounds(play(tmp_path, report_s=report_s), later=EVERY)
-    assert len(told.between) >= 3
-    assert max(told.between) <= 2 * EVERY
-    assert max(*told.waiting, told.left) <= 3 * EVERY
-    assert set(told.delays) == {1}, "each begins at the very event that makes it due"
+    output = rounds(play(tmp_path, report_s=report_s), later=EVERY)
+    assert len(output.between) >= 3
+    assert max(output.between) <= 2 * EVERY
+    assert max(*output.waiting, output.left) <= 3 * EVERY
+    assert set(output.delays) == {1}, "each begins at the very event that makes it due"
 
 
 @pytest.mark.slow
 def test_after_a_report_that_takes_longer_than_the_programs_the_next_one_begins_at_once(tmp_path: Path) -> None:
     """No proposal waits for a report. So more programs than usual come before the next one."""
-    told = rounds(play(tmp_path, report_s=6.0), later=EVERY)
-    assert max(told.between) > 2 * EVERY, "else this shows nothing"
-    assert len(told.waiting) >= 2
-    assert max(told.delays) <= 1
+    output = rounds(play(tmp_path, report_s=6.0), later=EVERY)
+    assert max(output.between) > 2 * EVERY, "else this shows nothing"
+    assert len(output.waiting) >= 2
+    assert max(output.delays) <= 1
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_after_a_round_of_three_calls_the_next_one_is_about_as_many_proposals_as
     tmp_path: Path,
 ) -> None:
     report = {"summaries": REPORT["summaries"], "insights/1/0": "", "insights/1/1": INSIGHTS}
-    told = rounds(play(tmp_path, report_s=0.5, report=report), later=6)
-    assert min(told.waiting[1:]) >= 6
-    assert max(told.between) <= 2 * EVERY
-    assert set(told.delays) == {1}
+    output = rounds(play(tmp_path, report_s=0.5, report=report), later=6)
+    assert min(output.waiting[1:]) >= 6
+    assert max(output.between) <= 2 * EVERY
+    assert set(output.delays) == {1}

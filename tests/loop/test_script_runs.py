@@ -96,7 +96,7 @@ def test_what_is_private_is_recorded_and_in_no_prompt_and_no_document(scripted_r
     assert shown["private"] == {"hidden": PRIVATE, "far": 60}
 
 
-def test_every_meta_document_says_that_scores_are_self_judged(scripted_run: Path) -> None:
+def test_every_insights_report_says_that_scores_are_self_judged(scripted_run: Path) -> None:
     with opened(scripted_run) as archive:
         reports = list(archive.meta.reports.values())
     assert reports

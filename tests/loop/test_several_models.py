@@ -1,4 +1,4 @@
-"""Whole runs with three models of different quality and price: who is asked, what each yielded, and who mends."""
+"""Whole runs with three models of different quality and price: who is asked, what each yielded, and who repairs."""
 
 import json
 import zlib
@@ -87,7 +87,7 @@ def test_every_choice_follows_from_what_was_on_record(chose: Path) -> None:
     assert choices_found_again(chose) == (GENERATIONS, [])
 
 
-def test_what_each_model_yielded_is_told_alike_everywhere(chose: Path) -> None:
+def test_what_each_model_yielded_is_shown_alike_everywhere(chose: Path) -> None:
     listed = json.loads(evolve(chose, "list", "r", "--json").stdout)
     by_model = {one["model"]: one for one in listed["models"]}
     assert {name: one["asked"] for name, one in by_model.items()} == Counter(asked(chose))
@@ -116,11 +116,11 @@ def _bests(folder: Path) -> str:
 
 def test_the_live_screen_shows_what_the_record_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told: list[Progress] = []
+    output: list[Progress] = []
 
     class Watch:
         def tell(self, event: Event, progress: Progress) -> None:
-            told.append(progress)
+            output.append(progress)
 
         def tick(self, progress: Progress) -> None:
             pass
@@ -131,8 +131,8 @@ def test_the_live_screen_shows_what_the_record_tells(tmp_path: Path, monkeypatch
         found = model_yields(archive)
         before_last = ModelYields().upto(archive)
     assert run.finished == "generations" and before_last == found
-    assert sum(one.asked for one in told[-1].models) in (11, 12)  # the last one ends after it was told of
-    assert {one.model for one in told[-1].models} == set(PRICES)
+    assert sum(one.asked for one in output[-1].models) in (11, 12)  # the last one ends after the event
+    assert {one.model for one in output[-1].models} == set(PRICES)
     lines = model_lines(found).splitlines()
     assert [line.partition(":")[0] for line in lines] == [one.model for one in found]
     assert model_lines(found[:1]) == ""
@@ -174,8 +174,8 @@ def test_with_two_models_the_weights_stay_and_this_is_said(tmp_path: Path) -> No
     assert not [event for event in events(tmp_path) if "picked" in event]
 
 
-def test_the_repair_model_mends_what_could_not_be_used(tmp_path: Path) -> None:
-    """`chatty` never sends a patch; what it sends is mended by `fair`, which writes what comes of it."""
+def test_the_repair_model_repairs_what_could_not_be_used(tmp_path: Path) -> None:
+    """`chatty` never sends a patch; what it sends is repaired by `fair`, which writes what comes of it."""
 
     def mending(request: Any) -> Behaviour:
         if request["model"] == "fair":

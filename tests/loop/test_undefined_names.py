@@ -9,7 +9,7 @@ MISSPELT = patch("OFFSET = shuffel(OFFSET)", name="misspelt")
 
 
 def test_a_misspelt_name_goes_back_and_the_corrected_answer_is_evaluated(tmp_path: Path) -> None:
-    models = [script(tmp_path, [[MISSPELT, patch(2, name="mended")], patch(3), [MISSPELT, MISSPELT]])]
+    models = [script(tmp_path, [[MISSPELT, patch(2, name="repaired")], patch(3), [MISSPELT, MISSPELT]])]
     through(tmp_path, configure(tmp_path, models=models, generations=3, attempts=2))
     first, *others = [event for event in events(tmp_path) if event["event"] == "refused"]
     assert (first["generation"], first["attempt"], first["reason"], first["final"]) == (1, 0, "would_fail", False)
@@ -20,7 +20,7 @@ def test_a_misspelt_name_goes_back_and_the_corrected_answer_is_evaluated(tmp_pat
     assert [event["generation"] for event in events(tmp_path) if event["event"] == "evaluated"] == [0, 1, 2]
     assert count(tmp_path, "evaluated", generation=1) == 1
     with opened(tmp_path) as archive:
-        assert archive.find("1").origin.patch_name == "mended"
+        assert archive.find("1").origin.patch_name == "repaired"
         _, again = archive.attempts(1)
         assert again.prompt is not None
         prompt = archive.text(again.prompt)

@@ -143,7 +143,7 @@ def test_a_quick_program_scores_what_the_table_says() -> None:
     ("suite", "lacking", "programs"),
     [("adrs", 1e-6, 5), ("tight", 1e-3 * 2.09, 1), ("skewed", 1e-3 * 2.21, 1), ("fleet", 5e-4 * 1.92, 1)],
 )
-def test_so_many_programs_come_so_near_to_the_ceiling(suite: str, lacking: float, programs: int) -> None:
+def test_many_programs_come_so_near_to_the_ceiling(suite: str, lacking: float, programs: int) -> None:
     near = [name for name, found in kept(suite).items() if found["score"] >= found["ceiling"] - lacking]
     assert len(near) >= programs
 

@@ -71,7 +71,7 @@ _MORE_THREADS: Final = 8
 
 @dataclass(slots=True, kw_only=True)
 class Repeated:
-    """What came of doing a run again. `divergence` is where it differs from its record, None if it does not;
+    """The outcome of a rerun. `divergence` is where it differs from its record, None if it does not;
     `fingerprint` that of what was made."""
 
     run: str
@@ -233,7 +233,7 @@ class _Rerun:
         """Let the loop go on as far as the session did."""
         pair, config = self._here(), self.record.config_of(self.session)
         executor = RecordedExecutor(self, config)
-        # A question may be put while others wait for their answers, in whichever order these come; and the record says
+        # A question may be put while others wait for their answers, in any order; and the record says
         # how far the session went.
         unlimited = {"parallel": MOST_AT_ONCE, "budget_usd": None, "budget_tokens": None, "budget_calls": None}
         many = config.model_copy(update=unlimited)

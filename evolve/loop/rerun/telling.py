@@ -1,4 +1,4 @@
-"""What came of doing a run again, in words and as JSON."""
+"""The outcome of a rerun, in words and as JSON."""
 
 from dataclasses import asdict
 from typing import Any

@@ -1,4 +1,4 @@
-"""Beside the evaluator."""
+"""Next to the evaluator."""
 
 import numpy as np
 

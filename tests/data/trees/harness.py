@@ -13,11 +13,11 @@ from evaluator.task import Limits
 
 
 def main():
-    told = json.loads(sys.argv[1])
-    files = {name: text.encode() for name, text in told["files"].items()}
-    argv = tuple(sys.executable if part == "python" else part for part in told["argv"])
-    sandbox = TreeSandbox(next(found for found in tree._options([]) if found.level == told["level"]))
-    ending = sandbox.run(TreeJob(argv=argv, files=files, result="result"), Limits(**told["limits"]), Cancellation())
+    job = json.loads(sys.argv[1])
+    files = {name: text.encode() for name, text in job["files"].items()}
+    argv = tuple(sys.executable if part == "python" else part for part in job["argv"])
+    sandbox = TreeSandbox(next(found for found in tree._options([]) if found.level == job["level"]))
+    ending = sandbox.run(TreeJob(argv=argv, files=files, result="result"), Limits(**job["limits"]), Cancellation())
     record = dataclasses.asdict(ending) | {"result": None if ending.result is None else ending.result.decode()}
     print(json.dumps(record | {"uid": os.getuid()}))
 

@@ -123,7 +123,7 @@ ATTEMPTS = {
     "make a folder in another run": lambda: os.mkdir(f"{OTHER}/folder") is None,
     "link into another run": lambda: os.symlink("/", f"{OTHER}/link") is None,
     "link another run to here": lambda: os.link(CANARY, "canary") is None and open("canary").read() is not None,
-    "write beside the program": writes(f"{READABLE}/new"),
+    "write next to the program": writes(f"{READABLE}/new"),
     "overwrite the program": writes(f"{READABLE}/file"),
     "chmod the program": lambda: os.chmod(f"{READABLE}/file", 0o777) is None,
     "chmod another run": lambda: os.chmod(CANARY, 0o777) is None,

@@ -35,7 +35,7 @@ class Busy:
         if is_meta(request):
             return answer(meta_answer(request["messages"][0]["content"]), tokens=(400, 40))
         if number % 31 == 5:
-            return status(400, error="not today")  # no retry mends that: the generation fails
+            return status(400, error="not today")  # no retry helps with that: the generation fails
         if number % 13 == 4:
             return answer("Let me think about it.")
         if number % 17 == 6:

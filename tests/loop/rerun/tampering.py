@@ -41,7 +41,7 @@ def change_answer(run: Path, generation: int, before: str, after: str) -> None:
 
 
 def _commit(run: Path, commit: str, commits: dict[str, str], tree: str | None) -> str:
-    """A commit made anew on changed parents, with a changed tree if there is one."""
+    """A new commit on changed parents, with a changed tree if there is one."""
     raw = _git(run, "cat-file", "commit", commit)
     for old, new in commits.items():
         raw = raw.replace(f"parent {old}\n", f"parent {new}\n")

@@ -53,14 +53,14 @@ def test_the_whole_run_comes_again_without_network_or_key(busy: Path, workers: s
     if within and not (shutil.which(within[0]) and subprocess.run([*within, "true"], check=False).returncode == 0):
         pytest.skip("this machine lets no user make a network namespace")
     before = listing(busy / "runs" / "r")
-    told = rerun(busy, "r", "--workers", workers, within=within)
+    output = rerun(busy, "r", "--workers", workers, within=within)
     with opened(busy) as archive:
         fingerprint = archive.fingerprint()
         programs = len(archive.programs)
-    assert told["fingerprint"] == {"recorded": fingerprint, "found": fingerprint}
-    assert (told["equal"], told["parted"], told["generations"]) == (True, None, 32)
-    assert told["verdicts"]["exact"] == programs
-    assert told["questions_as_recorded"] == told["verdicts"]["as_recorded"] == told["verdicts"]["within"] == 0
+    assert output["fingerprint"] == {"recorded": fingerprint, "found": fingerprint}
+    assert (output["equal"], output["parted"], output["generations"]) == (True, None, 32)
+    assert output["verdicts"]["exact"] == programs
+    assert output["questions_as_recorded"] == output["verdicts"]["as_recorded"] == output["verdicts"]["within"] == 0
     assert listing(busy / "runs" / "r") == before  # it was only read
 
 
@@ -74,8 +74,8 @@ def listing(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.slow
 def test_an_archive_that_is_kept_is_one_like_any_other(busy: Path, tmp_path: Path) -> None:
-    told = rerun(busy, "r", "-o", str(tmp_path / "again"))
-    assert told["kept"] == str(tmp_path / "again")
+    output = rerun(busy, "r", "-o", str(tmp_path / "again"))
+    assert output["kept"] == str(tmp_path / "again")
     made, recorded = (events(folder) for folder in (tmp_path / "again", busy / "runs" / "r"))
     assert [event["event"] for event in made] == [event["event"] for event in recorded]
     (tmp_path / "runs").mkdir()
@@ -99,7 +99,7 @@ def test_a_changed_answer_is_found_where_it_is(busy: Path, tmp_path: Path, which
     change_answer(tmp_path / "runs" / "r", chosen, "OFFSET -= ", "OFFSET -= 0.001 + ")
     with opened(tmp_path) as archive:  # the record holds together
         assert "0.001 + " in archive.text(archive.attempts(chosen)[-1].answer or "")
-    told = rerun(tmp_path, "r", code=1)
-    assert told["equal"] is False
-    assert told["parted"]["generation"] == chosen
-    assert told["parted"]["what"] == "its program differs"
+    output = rerun(tmp_path, "r", code=1)
+    assert output["equal"] is False
+    assert output["parted"]["generation"] == chosen
+    assert output["parted"]["what"] == "its program differs"

@@ -37,12 +37,12 @@ def commands(folder: Path, *names: str, script: str = ANSWERS) -> list[dict[str,
 
 
 def equal(folder: Path) -> Any:
-    told = rerun(folder, "r")
+    output = rerun(folder, "r")
     with opened(folder) as archive:
-        assert told["fingerprint"] == {"recorded": archive.fingerprint(), "found": archive.fingerprint()}
-    assert told["equal"], told["parted"]
-    assert told["questions_as_recorded"] == 0
-    return told
+        assert output["fingerprint"] == {"recorded": archive.fingerprint(), "found": archive.fingerprint()}
+    assert output["equal"], output["parted"]
+    assert output["questions_as_recorded"] == 0
+    return output
 
 
 def test_models_that_a_bandit_chose_and_that_were_changed(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_limits_that_were_changed(tmp_path: Path) -> None:
     evolve(tmp_path, "run", "--task", str(TASK), *words, "--name", "r", code=None)
     for settings in (["generations=null"], ["generations=50", "prompt_tokens=20000"], ["minutes=null"]):
         evolve(tmp_path, "resume", "r", *(word for setting in settings for word in ("--set", setting)), code=None)
-    told = [event["changed"] for event in events(tmp_path) if event["event"] == "resumed"]
-    assert told == [{"generations": None}, {"generations": 50, "prompt_tokens": 20000}, {"minutes": None}]
+    output = [event["changed"] for event in events(tmp_path) if event["event"] == "resumed"]
+    assert output == [{"generations": None}, {"generations": 50, "prompt_tokens": 20000}, {"minutes": None}]
     equal(tmp_path)
 
 
@@ -143,7 +143,7 @@ def test_limits_that_were_changed(tmp_path: Path) -> None:
     ("before", "after"),
     [pytest.param("b", "null", marks=pytest.mark.slow), (None, "b"), pytest.param("b", "c", marks=pytest.mark.slow)],
 )
-def test_another_model_that_mends(tmp_path: Path, before: str | None, after: str) -> None:
+def test_another_repair_model(tmp_path: Path, before: str | None, after: str) -> None:
     models = commands(tmp_path, "a", script="print('no patch')") + commands(tmp_path, "b", "c")
     for model in models[1:]:
         model["weight"] = 0.0
@@ -160,8 +160,8 @@ def test_attempts_that_were_changed_where_numbers_were_searched(tmp_path: Path) 
     (tmp_path / "initial.py").write_text(initial.replace("OFFSET = 60", "OFFSET = int('60')"))  # no number to search
     answers = [["no patch", patch(f"OFFSET -= int('{n}')")] for n in range(1, 12)]
     search = {**SEARCH, "kinds": {**NONE, "tune": 1.0}}
-    told = {"attempts": 2, "search": search, "initial": str(tmp_path / "initial.py")}
-    config = configure(tmp_path, generations=8, models=[script(tmp_path, answers)], **told)
+    output = {"attempts": 2, "search": search, "initial": str(tmp_path / "initial.py")}
+    config = configure(tmp_path, generations=8, models=[script(tmp_path, answers)], **output)
     finish(tmp_path, "run", config, "--name", "r")
     finish(tmp_path, "resume", "r", "--generations", "10", "--set", "attempts=3")
     refused = [event for event in events(tmp_path) if event["event"] == "refused"]
@@ -200,7 +200,7 @@ def test_templates_of_an_earlier_session_are_rendered_again(tmp_path: Path) -> N
     assert (parted["generation"], parted["what"]) == (1, "its prompt differs")
 
 
-def test_a_question_to_a_model_that_the_run_has_not_is_told_as_that(tmp_path: Path) -> None:
+def test_a_question_to_a_model_that_the_run_has_not_is_shown_as_that(tmp_path: Path) -> None:
     models = [script(tmp_path, [patch(1 + n / 100) for n in range(1, 9)])]
     finish(tmp_path, "run", configure(tmp_path, models=models, generations=2), "--name", "r")
     finish(tmp_path, "resume", "r", "--generations", "3", "--set", "models.scripted.weight=3.0")

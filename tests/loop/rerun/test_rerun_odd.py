@@ -23,11 +23,11 @@ SORTING = TASK.parent / "sorting"
 
 
 def equal(folder: Path, *words: str) -> Any:
-    told = rerun(folder, "r", *words)
+    output = rerun(folder, "r", *words)
     with opened(folder) as archive:
-        assert told["fingerprint"] == {"recorded": archive.fingerprint(), "found": archive.fingerprint()}
-    assert told["equal"]
-    return told
+        assert output["fingerprint"] == {"recorded": archive.fingerprint(), "found": archive.fingerprint()}
+    assert output["equal"]
+    return output
 
 
 @pytest.mark.slow
@@ -53,8 +53,8 @@ def test_the_offline_proposer_on_a_task_that_ships_with_held_out_and_fresh_insta
     assert count(tmp_path, "held_out") >= 2
     evolve(tmp_path, "note", "r", "best", "remember this one")
     evolve(tmp_path, "resume", "r", "--generations", "6", code=None)
-    told = equal(tmp_path)
-    assert told["verdicts"]["exact"] == count(tmp_path, "evaluated") >= 2  # fewer where it is solved early
+    output = equal(tmp_path)
+    assert output["verdicts"]["exact"] == count(tmp_path, "evaluated") >= 2  # fewer where it is solved early
     assert count(tmp_path, "noted") == 1
 
 
@@ -69,8 +69,8 @@ def test_settings_that_were_changed_on_the_way(tmp_path: Path) -> None:
     more = ["--generations", "24", "--parallel", "3", "--set", "attempts=3", "--set", "meta_every=5"]
     finish(tmp_path, "resume", "r", *more)
     assert {event["final"] for event in events(tmp_path) if event["event"] == "refused"} == {False, True}
-    told = equal(tmp_path)
-    assert told["questions_as_recorded"] == 0
+    output = equal(tmp_path)
+    assert output["questions_as_recorded"] == 0
 
 
 @pytest.mark.slow
@@ -84,9 +84,9 @@ def test_a_rescored_run_is_compared_from_its_judge_on(tmp_path: Path) -> None:
     assert before["parted"]["what"] == "what scores its programs differs"
     evolve(tmp_path, "resume", "r", "--rescore", "--generations", "8")
     assert count(tmp_path, "rescored") >= 1
-    told = equal(tmp_path)
-    assert told["verdicts"]["as_recorded"] == 5
-    assert told["verdicts"]["exact"] == 4
+    output = equal(tmp_path)
+    assert output["verdicts"]["as_recorded"] == 5
+    assert output["verdicts"]["exact"] == 4
     assert "5 verdicts stand as recorded: an earlier judge made them" in evolve(tmp_path, "rerun", "r").stdout
 
 
@@ -94,11 +94,11 @@ def test_a_rescored_run_is_compared_from_its_judge_on(tmp_path: Path) -> None:
 def test_where_the_clock_is_the_score_verdicts_agree_within_their_spread(tmp_path: Path) -> None:
     evolve(tmp_path, "run", configure(tmp_path, task=str(SORTING), generations=2), "--name", "r", code=None)
     assert count(tmp_path, "evaluated") >= 2
-    told = rerun(tmp_path, "r", code=None)
-    if told["equal"]:  # a busy machine may measure a speed beyond the spread
-        assert told["verdicts"]["within"] >= 1
+    output = rerun(tmp_path, "r", code=None)
+    if output["equal"]:  # a busy machine may measure a speed beyond the spread
+        assert output["verdicts"]["within"] >= 1
     else:
-        assert told["parted"]["what"] in ("its verdict differs", "what became of it differs")
+        assert output["parted"]["what"] in ("its verdict differs", "what became of it differs")
 
 
 def test_a_self_judged_program_is_compared_by_what_its_script_says(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ json.dump({"correct": True, "combined_score": -far, "private": {"t": time.time()
     task = make_folder(tmp_path / "task", evaluate=evaluate, initial=initial, entry_point="guess")
     models = [script(tmp_path, [patch(1), patch(2), patch(3)])]
     finish(tmp_path, "run", configure(tmp_path, task=str(task), models=models, generations=3), "--name", "r")
-    told = equal(tmp_path)
-    assert told["verdicts"]["within"] >= 3
+    output = equal(tmp_path)
+    assert output["verdicts"]["within"] >= 3
 
 
 @pytest.fixture(scope="module")

@@ -35,24 +35,24 @@ def copied(tuned: Path, folder: Path) -> Path:
 
 
 def equal(folder: Path) -> Any:
-    told = rerun(folder, "r")
+    output = rerun(folder, "r")
     with opened(folder) as archive:
-        assert told["fingerprint"] == {"recorded": archive.fingerprint(), "found": archive.fingerprint()}
-        assert told["verdicts"]["exact"] == len(archive.programs)
-    return told
+        assert output["fingerprint"] == {"recorded": archive.fingerprint(), "found": archive.fingerprint()}
+        assert output["verdicts"]["exact"] == len(archive.programs)
+    return output
 
 
 @pytest.mark.slow
 def test_what_was_tuned_by_hand_is_judged_again_and_counted_as_recorded(tuned: Path) -> None:
-    told = equal(tuned)
-    assert (told["questions"], told["questions_as_recorded"], told["tuned"]) == (9, 3, 3)
+    output = equal(tuned)
+    assert (output["questions"], output["questions_as_recorded"], output["tuned"]) == (9, 3, 3)
     said = evolve(tuned, "rerun", "r").stdout
     assert "3 questions of a search over numbers stand as recorded" in said
     assert "models or prompts were changed" not in said
 
 
 @pytest.mark.nightly
-def test_a_run_that_ships_with_its_twin_and_fresh_instances(tmp_path: Path) -> None:
+def test_a_run_that_ships_with_its_held_out_and_fresh_instances(tmp_path: Path) -> None:
     words = ["--suite", "skewed", "--generations", "6", "--parallel", "1", "--seed", "0"]
     evolve(tmp_path, "run", *words, "--name", "r", code=None)
     evolve(tmp_path, "tune", "r", "best", "--evaluations", "20", code=None)

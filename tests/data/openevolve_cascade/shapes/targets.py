@@ -1,4 +1,4 @@
-"""Beside the evaluator, in a package of its own."""
+"""Next to the evaluator, in a package of its own."""
 
 import numpy as np
 

@@ -232,7 +232,7 @@ def test_only_the_size_is_asked_and_only_when_its_turn_has_come() -> None:
 
 
 @pytest.mark.parametrize("suite", sorted(make_suites.HELD_OUT))
-def test_the_script_makes_exactly_the_twins_that_ship(suite: str) -> None:
+def test_the_script_makes_exactly_the_held_out_suites_that_ship(suite: str) -> None:
     shipped = (FOLDER / "suites" / f"{suite}.json").read_text(encoding="utf-8")
     source = json.loads(shipped)["source"]
     assert as_text(suite, "instances", make_suites.make(suite), source=source) == shipped
