@@ -16,7 +16,7 @@ SUFFIXES = {".py", ".js", ".j2", ".md", ".html", ".css", ".toml"}
 CLEAN = [
     *("evolve/__init__.py", "evolve/__main__.py", "evolve/api.py", "evolve/opening.py", "evolve/progress.py"),
     *("evolve/proposal.py", "evolve/seams.py", "evolve/trust.py", "evolve/cli"),
-    *("tests/benchmarks", "tests/cli", "tests/seams", "pyproject.toml"),
+    *("tests/benchmarks", "tests/cli", "tests/seams", "Makefile", "pyproject.toml"),
     *(f"tests/{path.name}" for path in TESTS.glob("*.py")),
 ]
 # Files that use a name of a folder that is not clean yet.
@@ -47,8 +47,9 @@ def forbidden(text: str) -> Iterator[tuple[int, str]]:
 def files(where: str) -> list[Path]:
     """The file, or the files of a folder, in which words are looked for."""
     path = ROOT / where
-    inside = [path] if path.is_file() else sorted(path.rglob("*"))
-    return [each for each in inside if each.suffix in SUFFIXES and "__pycache__" not in each.parts]
+    if path.is_file():
+        return [path]
+    return [each for each in sorted(path.rglob("*")) if each.suffix in SUFFIXES and "__pycache__" not in each.parts]
 
 
 @pytest.mark.parametrize("where", CLEAN)
