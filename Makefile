@@ -2,7 +2,7 @@
 #   make run     evolve GPU-placement programs for at most 90 seconds, offline
 #   make test    the tests: 5 minutes on 2 cores
 #   make docs    the parts of docs/ that come from the code, and the tables of programs/README.md
-#   make tables  those tables measured anew (the offline runs are read, not made: docs/tables.py --search makes them)
+#   make tables  those tables, measured again (the offline runs are only read: docs/tables.py --search makes them)
 #   make check   lint, types, tests, then the slow tests: what CI runs
 #   make nightly long properties, kill loops, soak, measurements: by hand, before something is called done
 #   make clean   remove .venv and caches (runs/ stays)

@@ -51,8 +51,9 @@ def forbidden(text: str) -> Iterator[tuple[int, str]]:
 def files(where: str) -> list[Path]:
     """The file, or the files of a folder, in which words are looked for."""
     path = ROOT / where
-    inside = [path] if path.is_file() else sorted(path.rglob("*"))
-    return [each for each in inside if each.suffix in SUFFIXES and "__pycache__" not in each.parts]
+    if path.is_file():
+        return [path]
+    return [each for each in sorted(path.rglob("*")) if each.suffix in SUFFIXES and "__pycache__" not in each.parts]
 
 
 @pytest.mark.parametrize("where", CLEAN)

@@ -204,10 +204,10 @@ class ProgressLine:
     def write(self) -> None:
         """Write the line, where it is visible."""
         if self._visible:
-            self._written = True
             count = "..." if self._total is None else f"{self._done} of {self._total}{self._now}"
-            sys.stderr.write(f"{_CLEAR}{self._what} {count}")
+            sys.stderr.write(f"{_CLEAR if self._written else ''}{self._what} {count}")
             sys.stderr.flush()
+            self._written = True
 
 
 def _diff_style(line: str) -> str:

@@ -37,7 +37,7 @@ def evolve(folder: Path, *words: str, code: int = 0) -> str:
     return climbing.evolve(folder, *words, code=code).stdout
 
 
-def document(folder: Path, *words: str, code: int = 0) -> dict:
+def run_experiment(folder: Path, *words: str, code: int = 0) -> dict:
     return json.loads(evolve(folder, "experiment", "sizes.yaml", "--json", *words, code=code))
 
 
@@ -50,7 +50,7 @@ def fingerprints(folder: Path) -> dict[str, str]:
 
 def test_every_run_has_the_same_budget_and_is_the_run_that_it_would_be_alone(plan):
     folder = plan(attempts=2, seeds=[1])
-    said = document(folder)
+    said = run_experiment(folder)
     assert [(run["run"], run["done"], run["proposals"]) for run in said["runs"]] == [
         ("few-s1", True, 2),
         ("many-s1", True, 2),
@@ -78,11 +78,11 @@ def test_it_goes_on_after_a_kill_and_to_more_seeds_and_a_larger_budget(plan, sta
     process.stdout.close()
     for journal in journals:  # the runs end by themselves, since nobody is there any more
         _until_free(journal.parent)
-    said = document(folder)
+    said = run_experiment(folder)
     assert [run["proposals"] for run in said["runs"]] == [8] * 2
     before = fingerprints(folder)
     plan(attempts=9, seeds=2)
-    said = document(folder)
+    said = run_experiment(folder)
     assert [run["proposals"] for run in said["runs"]] == [9] * 4
     assert said["runs"][0]["done"]
     assert before.keys() < fingerprints(folder).keys()
@@ -116,16 +116,16 @@ def test_ctrl_c_ends_the_runs_under_way_and_says_how_to_go_on(plan, started):
 
 def test_the_table_alone_runs_nothing(plan):
     folder = plan()
-    assert [run["finished"] for run in document(folder, "--table")["runs"]] == [None] * 4
+    assert [run["finished"] for run in run_experiment(folder, "--table")["runs"]] == [None] * 4
     assert not (folder / "runs").exists()
 
 
 def test_a_run_that_cannot_begin_is_said_and_the_others_go_on(plan):
     folder = plan(attempts=1, seeds=1)
     file = folder / "sizes.yaml"
-    settings = yaml.safe_load(file.read_text())
-    settings["configurations"]["few"]["models"] = [{"model": "a", "api_key_env": "NO_SUCH_KEY_IS_SET"}]
-    file.write_text(yaml.safe_dump(settings))
-    runs = document(folder, code=3)["runs"]
+    document = yaml.safe_load(file.read_text())
+    document["configurations"]["few"]["models"] = [{"model": "a", "api_key_env": "NO_SUCH_KEY_IS_SET"}]
+    file.write_text(yaml.safe_dump(document))
+    runs = run_experiment(folder, code=3)["runs"]
     assert ["NO_SUCH_KEY_IS_SET" in (run["error"] or "") for run in runs] == [True, False]
     assert [run["done"] for run in runs] == [False, True]
