@@ -30,7 +30,7 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.core.config import Config
 from evolve.core.errors import ArchiveError, EvolveError, InputError, MachineError, ProgramError
-from evolve.core.files import in_words, read_source
+from evolve.core.files import explain_undecodable, read_source
 from evolve.core.settings import NOTHING, configured
 from evolve.loop.session import Changes, new_session, resumed_session
 from evolve.progress import (
@@ -221,7 +221,7 @@ def score(
     loaded = task if isinstance(task, Task) else load_task(str(task))
     confined = SandboxOptions(require_level=require_level, unsafe=unsafe)
     with open_evaluator(loaded, loaded.suite(suite), workers=1, confined=confined) as evaluator:
-        evaluation = in_words(text, evaluator.evaluate(text))
+        evaluation = explain_undecodable(text, evaluator.evaluate(text))
         return evaluator.examine(text, evaluation) if strict else evaluation
 
 

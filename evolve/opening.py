@@ -13,7 +13,7 @@ from evaluator.errors import TaskError
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
-from evolve.core.completion import Adaptation, UsualOutput
+from evolve.core.completion import Adaptation, OutputLengthEstimator
 from evolve.core.config import Config, ModelConfig
 from evolve.core.dotted import open_dotted
 from evolve.core.errors import InputError
@@ -48,7 +48,7 @@ class Models:
     proposers: Mapping[str, Proposer]
     shares: Mapping[str, float]
     writer: SummaryWriter
-    usual: Mapping[str, UsualOutput]  # how long an answer of each model may be, where that is not in a script
+    usual: Mapping[str, OutputLengthEstimator]  # how long an answer of each model may be, where that is not in a script
 
     def search_settings(self, config: Config) -> SearchSettings:
         """The arguments of a strategy that chooses among these proposers."""
@@ -64,7 +64,7 @@ class Models:
                     self.usual[attempt.model].note(attempt.usage.tokens_out)
         writer = None if self.writer.llm is None else self.usual.get(self.writer.llm.name)
         if writer is not None:
-            for event in archive.chronicle.meta_answers.values():
+            for event in archive.timeline.meta_answers.values():
                 writer.note(event.tokens_out)
 
 
@@ -86,7 +86,9 @@ def open_models(
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
         writer = SummaryWriter(summarizer=OfflineSummarizer(task.objective.unit), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer, usual={})
-    usual = {model.shown_name: UsualOutput(model.max_tokens) for model in config.models if model.script is None}
+    usual = {
+        model.shown_name: OutputLengthEstimator(model.max_tokens) for model in config.models if model.script is None
+    }
     client = opened or partial(
         open_llm,
         seed=config.seed,
@@ -117,7 +119,7 @@ def open_llm(
     stopping: threading.Event,
     limiters: Limiters,
     keys: Collection[str],
-    usual: Mapping[str, UsualOutput] = MappingProxyType({}),
+    usual: Mapping[str, OutputLengthEstimator] = MappingProxyType({}),
     adaptations: Sequence[Adaptation] = (),
 ) -> LLM:
     """Open the client of one configured model. `limiters` and `keys` (variables with keys) are those of all models of

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from evaluator.evaluation import Evaluation
-from evolve.archive.events import Picked
+from evolve.archive.events import ModelChoice
 from evolve.archive.records import ProgramRecord
 from evolve.core.completion import PatchKey
 from evolve.core.config import SearchConfig
@@ -66,7 +66,7 @@ class Choice:
     inspirations: tuple[ProgramRecord, ...]
     model: str
     guided: bool = True
-    picked: Picked | None = None
+    picked: ModelChoice | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,7 @@ def test_what_an_endpoint_says_of_an_error_is_cut() -> None:
     assert len(said_in({"error": {"message": "x" * 100_000, "detail": ["y" * 100_000] * 50}}).text) == MOST_SAID
 
 
-@pytest.mark.parametrize("suffix", sorted({one.suffixes[0] for one in LANGUAGES if one.is_told_apart}))
+@pytest.mark.parametrize("suffix", sorted({one.suffixes[0] for one in LANGUAGES if one.has_grammar}))
 def test_the_name_of_a_number_is_looked_for_near_it(suffix: str) -> None:
     language = language_of(f"x{suffix}")
     far = literals(f"RATE{' ' * 300}= 1\n", language)

@@ -320,7 +320,7 @@ def test_every_configuration_key_is_read_somewhere() -> None:
     attributes = {
         module: [node for node in nodes_of(path) if isinstance(node, ast.Attribute | ast.ClassDef)]
         for module, path in modules()
-        if module.startswith("evolve.") and module != "evolve.core.config_changes"
+        if module.startswith("evolve.") and module != "evolve.core.settings"
     }
     never = [
         f"{section}.{key}"

@@ -1,7 +1,7 @@
 """The record of a run: code and texts in git, events in a journal.
 
-Order of writing: objects, then the journal's event that names the commit (from then on it counts), then refs. Refs
-follow from the journal, so a writer that is killed at any moment leaves nothing that opening does not mend.
+Order of writing: objects, then the event that names their commit (from then on it counts), then refs. Refs follow from
+the journal, so whenever a writer is killed, the next opening repairs what it left.
 """
 
 import itertools
@@ -16,7 +16,8 @@ from typing import Any, Self, cast
 from evaluator.evaluation import FARTHEST, Evaluation
 from evaluator.objective import SCORE_ITSELF
 from evaluator.untrusted import block, one_line
-from evolve.archive.disk import sync_folder, using
+from evolve.archive.consistency import find_inconsistency
+from evolve.archive.disk import os_errors_as_machine_errors, sync_folder
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
@@ -57,21 +58,20 @@ from evolve.archive.ranking import better, program_record
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round, markdown
-from evolve.archive.truth import contradiction
 from evolve.core.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
 from evolve.core.errors import ArchiveError
 
 _CHUNK = 1024 * 1024
 _BEHIND = 256
-"""Refs may be so many events behind the journal, or a fourth of the programs: each time, all of them are written."""
+"""Events that refs may be behind the journal (or a fourth of the programs), since all refs are written each time."""
 
 
 class Archive:
-    """One run's archive, opened by `create` or `open`. One thread writes; `close` lets the next writer in. What
-    it holds is read by `reader`.
+    """One run's archive, opened by `create` or `open`, and read by `reader`. One thread writes; `close` lets the next
+    writer in.
 
-    What cannot be written raises MachineError, and leaves both the archive and this object as they were. A call out
-    of order (an answer to what was not asked, a second end of a generation) is the caller's mistake: ValueError.
+    A failed write raises MachineError, and leaves the archive and this object as they were. A call out of order (an
+    answer without a question, a second end of a generation) is the caller's mistake: ValueError.
     """
 
     @classmethod
@@ -88,8 +88,7 @@ class Archive:
 
         `config_text` is kept as `run.yaml`, `identity` (JSON) and `run_id` (32 digits of hex) in the first event. The
         folder appears whole or not at all. Raises ArchiveError if it exists, MachineError if it cannot be written.
-        `numbered`: where it exists, take `folder-2`, `folder-3`, ...; the name is settled by making it, so that two
-        runs begun in one second have two.
+        `numbered`: if it exists, take `folder-2`, `folder-3`, ...; two runs that begin at once get two folders.
         """
         name, place = folder.name, folder.parent
         names = (place / f"{name}-{number}" for number in itertools.count(2)) if numbered else iter(())
@@ -107,7 +106,7 @@ class Archive:
     def open(cls, folder: Path) -> Self:
         """Open an archive for writing: lock it, repair the end of its journal and its refs.
 
-        Raises ArchiveError if it is no archive, is damaged, or another process is writing it; MachineError if it
+        Raises ArchiveError if it is not an archive, is damaged, or another process is writing it; MachineError if it
         cannot be read or written.
         """
         require_folder(folder)
@@ -134,7 +133,7 @@ class Archive:
     def close(self) -> None:
         """Close the files and let the next writer in. Harmless when done twice."""
         try:
-            if self._open and self._objects.written:  # a session that wrote nothing leaves everything as it was
+            if self._open and self._objects.written:  # a session without writes changes nothing
                 self._objects.tidy(least=1)
                 self._follow()
         finally:
@@ -150,11 +149,9 @@ class Archive:
     # -- writing ------------------------------------------------------------------------------------------------
 
     def asked(self, question: AskedEvent, prompt: str | None) -> None:
-        """Record a question before it is put. The first of `parents` is the program to be changed. `estimate_usd` and
-        `estimate_tokens` are kept for it until it is sent. The archive fills in the position of the state that the
-        generation was chosen from, however often it is asked.
-
-        A question that is asked again after a crash, in the same words, leaves no second trace in git."""
+        """Record a question before it is asked. The first of `parents` is the program to be changed. `estimate_usd` and
+        `estimate_tokens` are reserved for it until it is sent. The archive fills in `position`, which stays that of the
+        generation's first question. An equal question that is asked again after a crash adds nothing to git."""
         generation, attempt = question.generation, question.attempt
         begun = self.reader.generations.get(generation)
         before = self.reader.questions.get(generation, {}).get(attempt)
@@ -177,7 +174,7 @@ class Archive:
         self._record(question)
 
     def answered(self, generation: int, attempt: int, answer: Completion) -> None:
-        """Record an answer, before anything is done with it; beside it what the model thought, if it told."""
+        """Record an answer, with the model's reasoning if there is any, before anything is done with it."""
         event = AnsweredEvent(
             generation=generation,
             attempt=attempt,
@@ -195,10 +192,10 @@ class Archive:
         self._record(replace(event, answer=blobs[0], reasoning=blobs[1], attempts=commit))
 
     def called(self, key: RequestKey, call: CallEvent) -> None:
-        """Record one moment of an HTTP attempt for the request `key`: before it is sent, or how it failed; the answer
-        has an event of its own."""
+        """Record that an HTTP attempt for the request `key` is about to be sent, or how it failed; an answer has an
+        event of its own."""
         if call.phase is CallPhase.WAITING:
-            raise ValueError("a call that is held back is no moment to record")
+            raise ValueError("a call that is held back is not recorded")
         begins = call.phase is CallPhase.CALLING
         event = CalledEvent(
             key=key,
@@ -217,8 +214,8 @@ class Archive:
         self._record(event)
 
     def summarising(self) -> None:
-        """Record that a call of the meta-summarizer is made, with what is on record now: the first one of a round is
-        about all programs that there are."""
+        """Record that a call of the meta-summarizer is made, with the present position. The first call of a round is
+        about all programs so far."""
         meta, programs = self.reader.meta, len(self.reader.programs)
         programs = programs if meta.position is None else meta.begun
         self.add(SummarisingEvent(programs=programs, position=len(self.reader.turns)))
@@ -237,13 +234,12 @@ class Archive:
         self._record(event)
 
     def summarised(self, programs: int, ended: Round) -> None:
-        """Record the end of a round of the meta-summarizer that was begun when there were `programs` programs. Its
-        report, if there is one, becomes `meta/meta_<programs>.md` too, for people."""
+        """Record the end of a round of the meta-summarizer that began with `programs` programs. Its report, if there is
+        one, is also written to `meta/meta_<programs>.md`, for people."""
         self._end_round(SummarisedEvent.of(programs, ended), ended)
 
     def closed(self, ended: Round) -> None:
-        """Record the report over everything at a session's end. It is for readers: how long a run may go on makes it no
-        other one."""
+        """Record the report over all programs at a session's end. It is for readers, and no part of the fingerprint."""
         self._end_round(ClosedEvent.of(len(self.reader.programs), ended), ended)
 
     def _end_round(self, event: SummarisedEvent | ClosedEvent, ended: Round) -> None:
@@ -262,8 +258,8 @@ class Archive:
         duplicate_of: int | None = None,
         followed: Followed | None = None,
     ) -> None:
-        """Record that no program comes of an answer: `duplicate_of` names the generation that has the same one.
-        `final`: nor of its generation, which ends with that."""
+        """Record that an answer gives no program: `duplicate_of` names the generation that has the same one; `final`
+        says that the generation ends with it."""
         event = RefusedEvent(
             generation=generation,
             attempt=attempt,
@@ -287,8 +283,8 @@ class Archive:
     def evaluated(
         self, program: EvaluatedEvent, *, source: str, patch_text: str, answers: Sequence[str] | None
     ) -> ProgramRecord:
-        """Record a program and its evaluation: the end of a generation. The initial program was asked of nobody. The
-        `answers` of one that becomes the best are kept as its certificate."""
+        """Record a program and its evaluation: the end of a generation. The `answers` of one that becomes the best are
+        kept as its certificate."""
         program = replace(program, length=len(source))
         self._check(program)
         made = program_record(program, program.evaluation)
@@ -310,8 +306,8 @@ class Archive:
         return record
 
     def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutEvent:
-        """Record what the initial program, or one that became the best, scores on the held-out suite. It
-        is shown to people, and nothing is decided by it."""
+        """Record the score of the initial program, or of a new best, on the held-out suite. People see it; no decision
+        uses it."""
         event = HeldOutEvent(
             generation=generation,
             suite=evaluation.suite,
@@ -330,13 +326,12 @@ class Archive:
         return self.reader.held_out_scores[generation]
 
     def excluded(self, generation: int) -> None:
-        """Record that a person takes a program out of choice and best. Its children stay."""
+        """Record that a person excludes a program from selection and best. Its children stay."""
         self.add(ExcludedEvent(generation=generation))
         self._follow()
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
-        """Record what came of confirming a program, or what it scores under another evaluator; the journal keeps
-        both."""
+        """Record the result of confirming a program, or its score under another evaluator; the journal keeps both."""
         event = RescoredEvent(generation=generation, evaluation=verdict_of(evaluation))
         self._check(event)
         leads = self.reader.would_be_best(generation, evaluation)
@@ -346,8 +341,8 @@ class Archive:
         return self.reader.by_generation[generation]
 
     def lost(self, generation: int, attempt: int) -> None:
-        """Record that no answer will come to a question (the process that waited was killed): it counts at its
-        estimate. It may be asked again."""
+        """Record that a question will get no answer, since the process that waited was killed: it counts at its
+        estimate, and may be asked again."""
         self.add(LostEvent(generation=generation, attempt=attempt))
 
     def resumed(
@@ -358,29 +353,29 @@ class Archive:
         identity: Mapping[str, Any] = MappingProxyType({}),
         rescore: Sequence[int] = (),
     ) -> None:
-        """Record that a session goes on with the run, with another configuration if `config_text` is given; `changed`
-        are its keys that differ. `identity`: what scores from now on, where that is not what did; every score on record
-        is then for the reader alone, until its program is rescored, as those of `rescore` are to be."""
+        """Record that a session resumes the run, with another configuration if `config_text` is given; `changed` are
+        its keys that differ. `identity`: the evaluator from now on, if it is another one. Then every earlier score is
+        stale until its program is rescored; `rescore` lists those that will be."""
         event = ResumedEvent(changed=dict(changed), identity=identity or None, rescore=tuple(rescore))
         self._check(event)
         if config_text is None:
             self._record(event)
             return
-        # Next to the old one, which it replaces once the event names it.
+        # It replaces the old one once the event names it.
         write_config(self.folder, config_text, before=self.reader.config_text())
         self._record(replace(event, config=config_digest(config_text)))
         take_config(self.folder)
 
     def stopped(self, reason: str) -> None:
-        """Record that a session ended, and why: once, when all of its closing checks are over."""
+        """Record that a session ended, and why, after all of its closing checks."""
         self.add(StoppedEvent(reason=reason))
 
     def noted(self, generation: int, text: str) -> None:
-        """Record what somebody writes beside a generation."""
+        """Record a note on a generation."""
         self.add(NotedEvent(generation=generation, text=text))
 
     def add(self, event: Event) -> None:
-        """Record an event that rests on no object of its own."""
+        """Record an event without objects of its own."""
         self._check(event)
         self._record(event)
 
@@ -388,12 +383,12 @@ class Archive:
         """The commit of the answers of a program that becomes the best; None where there are none."""
         if answers is None:
             return None
-        listed = ",\n".join(answers)  # an answer a line: a version of the file is stored as what differs from another
+        listed = ",\n".join(answers)  # an answer a line: git stores versions of the file as differences
         texts = {ANSWERS: self._objects.blob(f"[\n{listed}\n]\n")}
         return self._link(self.reader.certificate_chain, texts, f"{generation}\n", generation)
 
     def _link(self, before: str | None, texts: Mapping[str, str], message: str, generation: int | None = None) -> str:
-        """A commit of texts (blobs by name) on top of a chain's newest one."""
+        """A commit of texts (blobs by name) on top of a chain's newest commit."""
         tree, parents = self._objects.tree(texts), [] if before is None else [before]
         number = self.reader.next_generation if generation is None else generation
         return self._objects.commit(tree, parents, generation=number, message=message)
@@ -403,7 +398,7 @@ class Archive:
 
     def _check(self, event: Event) -> None:
         self.reader.check(event)
-        if why := contradiction(event):
+        if why := find_inconsistency(event):
             raise ValueError(f"{event.event}: {why}")
 
     def _record(self, event: Event) -> None:
@@ -415,23 +410,23 @@ class Archive:
             self._follow()
 
     def _follow(self) -> None:
-        """Let the refs follow the journal."""
+        """Write the refs that follow from the journal."""
         self._refs.follow(self.reader.wanted_refs())
         self._behind = 0
 
 
 def _seconds(stated: float | None) -> float | None:
-    """The seconds that a model's client states, as an event takes them: a client of one's own may state no limit as
-    infinite, and a moment that has passed as a negative number."""
+    """The seconds that a model's client states, as an event takes them: a custom client may state no limit as infinite,
+    and a time that has passed as a negative number."""
     return None if stated is None else round(min(max(0.0, stated), FARTHEST), 3)
 
 
 def repair(folder: Path) -> str:
-    """Cut the journal of a run before its first damaged line, and put what comes after aside. Returns what was done, in
-    a sentence.
+    """Cut the journal of a run before its first damaged line, and keep the rest in another file. Returns what was done,
+    in a sentence.
 
-    Raises ArchiveError when there is nothing sound to go on with, something else is damaged, or another process writes
-    the run; MachineError.
+    Raises ArchiveError when no line is sound, something else is damaged, or another process writes the run;
+    MachineError.
     """
     require_folder(folder)
     path = folder / JOURNAL
@@ -450,7 +445,7 @@ def repair(folder: Path) -> str:
 
 def _cut(journal: Journal, damage: DamagedJournal) -> str:
     names = (journal.path.with_name(f"journal.cut-off-{number}") for number in itertools.count(1))
-    with using(journal.path.parent, "written"):
+    with os_errors_as_machine_errors(journal.path.parent, "written"):
         aside = next(path for path in names if not os.path.lexists(path))
         with journal.path.open("rb") as file, aside.open("xb") as copy:
             try:
@@ -458,7 +453,7 @@ def _cut(journal: Journal, damage: DamagedJournal) -> str:
                 shutil.copyfileobj(file, copy, _CHUNK)
                 copy.flush()
                 os.fsync(copy.fileno())
-            except OSError:  # the disk is full: the journal stays whole, and no half of a copy beside it
+            except OSError:  # the disk is full: the journal stays whole, and no half of a copy is left
                 aside.unlink()
                 raise
             length = copy.tell()
@@ -471,12 +466,8 @@ def _cut(journal: Journal, damage: DamagedJournal) -> str:
 
 
 def program_message(detail: str, record: ProgramRecord, parent: ProgramRecord | None) -> str:
-    """The message of a program's commit.
-
-    `record` is the program (its commit is not used, for it is being made), `parent` the program that was patched, and
-    `detail` what went wrong. Detail, name, description and model are untrusted, and cannot forge a line outside of
-    the body.
-    """
+    """The message of a program's commit, made of its record (without the commit), its parent and the `detail` of a
+    failure. Detail, name, description and model are untrusted, and cannot forge a line outside of the body."""
     origin = record.origin
     name = one_line(origin.patch_name, 60) or "unnamed"
     subject = f"gen {record.generation}: {name} ({_result(record, parent)})"
@@ -508,6 +499,6 @@ def _result(record: ProgramRecord, parent: ProgramRecord | None) -> str:
 
 
 def _body(description: str) -> str:
-    # Indented, so that no line of it reads like a trailer, or ends the message for `git interpret-trailers`.
+    # Indented, so that no line reads like a trailer or ends the message for `git interpret-trailers`.
     lines = block(description).strip().split("\n")
     return "\n".join(f"  {line}".rstrip() for line in lines)

@@ -1,12 +1,34 @@
-"""Writing so that it lasts, and what can go wrong with a disk, said in one sentence with advice."""
+"""Files of a run's folder: opened so that nothing else is, written so that they last; what goes wrong, in a sentence.
+
+The folder may be somebody else's. A link in it would make us read or overwrite a file of the user's own, a pipe or a
+device would never end. Opening a run looks once at every name that is used (`require_regular_files`); after that each
+file is opened without following a link, waiting for a pipe or trusting a size.
+"""
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
-from evolve.core.errors import MachineError
+from evolve.core.errors import ArchiveError, MachineError
+
+MAX_CONFIG: Final = 1024 * 1024
+"""Bytes of a `run.yaml`."""
+MAX_PACKED_REFS: Final = 24 * 1024 * 1024
+MAX_DEPTH: Final = 8
+"""Folders within folders of a run; ours are at most five deep."""
+
+_KINDS: Final = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISDIR, "a folder"),
+)
 
 _ADVICE = {
     errno.ENOSPC: "make room on that disk, then try again",
@@ -22,13 +44,13 @@ _ADVICE = {
 
 
 @contextmanager
-def using(path: Path, action: str) -> Iterator[None]:
+def os_errors_as_machine_errors(path: Path, action: str) -> Iterator[None]:
     """Turn an OSError of the body into a MachineError: `path` could not be `action` ("written", "read"), and why."""
     try:
         yield
     except OSError as cause:
         reason = cause.strerror or str(cause)
-        advice = _ADVICE.get(cause.errno or 0, "see what ails the disk, then try again")
+        advice = _ADVICE.get(cause.errno or 0, "check the disk, then try again")
         raise MachineError(f"{path}: cannot be {action} ({reason}); {advice}") from cause
 
 
@@ -50,13 +72,13 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def flusher(folder: Path) -> Callable[[int], None]:
-    """How to make new files under `folder` last before the next synced write to a file beside them.
+    """The function that makes new files under `folder` durable before the next synced write to a file next to them.
 
-    Where a file system's log is one and in order (ext4, xfs, and overlay as containers have it, on one of the two),
-    it is enough that the data is on the disk: names and sizes go with the log when the journal's event is synced.
-    Everywhere else each file is synced by itself. Measured on ext4, for the four objects of a program and the
-    journal's event, with both cores busy: not flushed 27.7 ms, flushed so 25.4 ms, by fsync 40.9 ms (with the cores
-    half busy 11.5, 9.4 and 25.6 ms).
+    Where a file system has one ordered log (ext4, xfs, and overlay on one of the two, as in containers), it is enough
+    that the data is on the disk: names and sizes follow with the log when the journal's event is synced. Elsewhere each
+    file is synced by itself. Measured on ext4, for the four objects of a program and the journal's event, with both
+    cores busy: not flushed 27.7 ms, flushed so 25.4 ms, by fsync 40.9 ms (with the cores half busy 11.5, 9.4 and
+    25.6 ms).
     """
     if _kind_of_file_system(folder) not in _ORDERED:
         return os.fsync
@@ -84,7 +106,7 @@ def _kind_of_file_system(folder: Path) -> str | None:
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
         mounts = Path("/proc/self/mountinfo").read_text("utf-8", "replace")
-    except OSError:  # no /proc: not known, and then the slower way is taken
+    except OSError:  # no /proc: unknown, so the slower way is used
         return None
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
@@ -100,3 +122,74 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _refused(path: Path, mode: int) -> ArchiveError:
+    """The error for a path of a run that is something else than a file (or a folder)."""
+    kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a file")
+    wanted = "folder" if stat.S_ISREG(mode) else "file"
+    return ArchiveError(
+        f"{path} is {kind}, where a plain {wanted} of the run should be; it was not read. Links within a run's folder "
+        "are not followed: put the file or folder itself there, or restore the run from a copy"
+    )
+
+
+def open_regular_file(path: Path | str, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file; returns its descriptor. Raises ArchiveError for anything else, OSError as `os.open` does."""
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as cause:
+        if cause.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise _refused(Path(path), os.lstat(path).st_mode) from None
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise _refused(Path(path), mode)
+    return descriptor
+
+
+def read_regular_file(path: Path | str, most: int) -> bytes:
+    """Read a regular file of at most `most` bytes. Raises ArchiveError, OSError."""
+    with os.fdopen(open_regular_file(path), "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ArchiveError(f"{path}: it is larger than {most} bytes, so it is no such file of a run; it was not read")
+    return data
+
+
+def require_regular_files(folder: Path, files: tuple[str, ...], folders: tuple[str, ...]) -> None:
+    """Raise ArchiveError if one of the `files` or anything within the `folders` of a run's folder is neither a regular
+    file nor a folder. Missing ones are skipped. The folder itself may be a link: its owner put it there."""
+    with os_errors_as_machine_errors(folder, "read"):
+        for name in files:
+            _require(folder / name, stat.S_ISREG)
+        for name in folders:
+            _require((folder / name).parent if "/" in name else folder / name, stat.S_ISDIR)
+        waiting = [(folder / name, 1) for name in folders]
+        while waiting:
+            path, depth = waiting.pop()
+            if not _require(path, stat.S_ISDIR):
+                continue
+            if depth > MAX_DEPTH:
+                raise ArchiveError(f"{path}: folders are nested more than {MAX_DEPTH} deep; this is no run's folder")
+            try:
+                with os.scandir(path) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append((path / entry.name, depth + 1))
+                        elif not entry.is_file(follow_symlinks=False):
+                            _require(path / entry.name, stat.S_ISREG)
+            except FileNotFoundError:  # a writer removed it meanwhile
+                continue
+
+
+def _require(path: Path, is_kind: Callable[[int], bool]) -> bool:
+    """Whether the path exists. Raises ArchiveError if it is of another kind."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return False
+    if not is_kind(mode):
+        raise _refused(path, mode)
+    return True

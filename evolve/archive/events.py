@@ -1,8 +1,8 @@
-"""What happens in a run, as typed values: one class per event of the journal.
+"""The events of a run, as typed values: one class per event of the journal.
 
 The archive writes these events and readers get them back. Somebody else's archive is checked against the same classes:
-a field of another type or range, an unknown field or a missing one is refused in one sentence, before anything acts on
-it. A text that is a number would rank; an id that is none would become a path.
+a field of another type or range, an unknown field or a missing one is refused in one sentence, before anything uses it
+(a text in place of a number would be ranked; a malformed id would become a path).
 
 A field with a default is left out of the line where it has that value.
 """
@@ -42,38 +42,36 @@ from evolve.core.usage import Usage
 MAX_NOTE: Final = 10_000
 """Characters of a note."""
 MAX_DIGITS: Final = 4300
-"""Digits of the numerator or the denominator of a cost: what Python reads and writes."""
-
-# -- what became of it ---------------------------------------------------------------------------------------------
+"""Digits of a cost's numerator or denominator: the most that Python reads and writes."""
 
 
 class Status(StrEnum):
-    """How a generation ended, or that it has not. A generation is one proposal; it has exactly one status."""
+    """The state of a generation, which is one proposal: how it ended, or that it has not."""
 
     ASKED = "asked"  # in flight, or cut off before its answer came
-    ANSWERED = "answered"  # the answer is written down; not yet judged
+    ANSWERED = "answered"  # the answer is recorded, and not yet evaluated
     EVALUATED = "evaluated"  # it became a program
-    REFUSED = "refused"  # no usable patch came of it, however often it was asked
+    REFUSED = "refused"  # no attempt gave a usable patch
     DUPLICATE = "duplicate"  # the same program (normalised syntax tree) was seen before
     FAILED = "failed"  # the model could not be reached, or did not answer
 
 
 class FreshState(StrEnum):
-    """How the check of a best program on fresh instances ended."""
+    """The state of a program's check on fresh instances."""
 
     HELD = "held"  # correct on every instance, and its gains hold there
     FAILED = "failed"  # not correct on all of them, or overfitted
     PARTLY_TRIED = "partly_tried"  # an interrupt or a fault of the machine came before its end
     NOT_TRIED = "not_tried"
-    NOT_AVAILABLE = "not_available"  # it says nothing of this program or task
+    NOT_AVAILABLE = "not_available"  # there is none for this program or task
 
 
-# -- what a field may hold -----------------------------------------------------------------------------------------
+# -- types of fields -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _Must:
-    """Says in words what a value must be, and (`schema`) checks it, where its type alone does not."""
+    """States in words what a value must be; `schema` checks it where its type alone does not."""
 
     words: str
     schema: CoreSchema | None = None
@@ -84,7 +82,7 @@ class _Must:
 
 
 class _NotNull:
-    """A field may be left out, and is None then; null may not stand in it."""
+    """A field may be left out, and is None then; it may not be null."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Handler) -> CoreSchema:
         schema: Any = handler(source)
@@ -94,7 +92,7 @@ class _NotNull:
 
 @dataclass(frozen=True, eq=False)
 class _Shape:
-    """Says which keys a mapping has, and what they hold."""
+    """States the keys of a mapping, with their types."""
 
     keys: type
 
@@ -120,7 +118,7 @@ def _text(most: int) -> _Must:
             raise ValueError
         return value
 
-    # The length is not left to pydantic, which takes no text with half a surrogate pair then.
+    # Checked here, since a length makes pydantic refuse texts with half a surrogate pair.
     schema = core_schema.no_info_after_validator_function(bounded, core_schema.str_schema(strict=True))
     return _Must(f"a text of at most {most} characters", schema)
 
@@ -160,7 +158,7 @@ Generations = Annotated[tuple[Whole, ...], Field(max_length=MAX_ITEMS), _Must("a
 
 
 def _only(sound: Callable[[Any], bool]) -> AfterValidator:
-    """Takes what is sound and nothing else; `_Must` says behind it what that is."""
+    """Refuses a value that is not sound; the `_Must` behind it says what is."""
 
     def checked(value: Any) -> Any:
         if not sound(value):
@@ -194,8 +192,8 @@ Costs = Annotated[
     Field(max_length=MAX_ITEMS),
     _Must(f"a list of exact costs (such as '7/3', at most {MAX_DIGITS} digits) and nulls"),
 ]
-Milliseconds = Annotated[float, _number(-1e12, 1e12, "a finite number")]
-Times = Annotated[tuple[Milliseconds, ...], Field(max_length=MAX_ITEMS), _Must("a list of finite numbers")]
+Measured = Annotated[float, _number(-1e12, 1e12, "a finite number")]
+Times = Annotated[tuple[Measured, ...], Field(max_length=MAX_ITEMS), _Must("a list of finite numbers")]
 CalledStatus = Literal["calling", FailureReason, FinishReason]
 _ASCENDING: Final = _only(lambda pair: pair[0] <= pair[1])
 Spread = Annotated[tuple[Number, Number], _ASCENDING, _Must("two finite numbers, the smaller one first")]
@@ -214,7 +212,7 @@ Differences = Annotated[
 
 
 class JudgeData(TypedDict, total=False):
-    """What scores the programs of a run."""
+    """The evaluator of a run's programs."""
 
     evaluator_version: Short
     sandbox: Short
@@ -223,7 +221,7 @@ class JudgeData(TypedDict, total=False):
 
 
 class IdentityData(JudgeData):
-    """What a run is: what it was begun with, and what scores its programs."""
+    """The identity of a run: what it was begun with, and its evaluator."""
 
     task: Name
     suite: Name
@@ -233,7 +231,7 @@ class IdentityData(JudgeData):
 
 
 class GuidanceData(TypedDict):
-    """The meta document that a prompt held, by its number of programs, and which recommendation of it."""
+    """The insights report in a prompt, by its number of programs, and which recommendation of it."""
 
     document: Whole
     recommendation: NotRequired[Whole]
@@ -244,10 +242,10 @@ CostUnit = Literal["usd", "tokens", "proposals"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picked:
+class ModelChoice:
     """Why a model was chosen, where it was not drawn by weight. `by`: `bandit` (its index was the highest) or `trial`
-    (too little is known of it yet). What was known of it: on how many `proposals` that is based, its mean `reward`, and
-    its mean `cost` in `unit` (proposals, where nothing is known of what it takes)."""
+    (too little is known of it yet). Its `proposals` so far, their mean `reward`, and their mean `cost` in `unit`
+    (proposals, where no cost is known)."""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
@@ -259,7 +257,7 @@ class Picked:
 
 
 class TuningData(TypedDict, total=False):
-    """What a search over numbers took."""
+    """Counts of a search over numbers."""
 
     evaluations: Count
     numbers: Count
@@ -268,16 +266,16 @@ class TuningData(TypedDict, total=False):
 
 
 class SampledData(TypedDict, total=False):
-    """What was drawn of settings that are lists."""
+    """Values drawn from settings that are lists."""
 
     temperature: Number
     effort: Reason
 
 
 class LatencyData(TypedDict):
-    """What a clock measured of a call."""
+    """Time measurements of a call."""
 
-    latency_s: Annotated[float, _number(-1e12, 1e12, "a finite number")]
+    latency_s: Measured
 
 
 class ObjectiveData(TypedDict):
@@ -329,7 +327,7 @@ class StrictData(TypedDict):
 
 
 class MeasuredData(TypedDict):
-    """What clocks and the operating system measured of an evaluation."""
+    """Measurements of an evaluation by clocks and the operating system."""
 
     runtime_s: Number
     peak_memory_mb: Number
@@ -338,7 +336,7 @@ class MeasuredData(TypedDict):
 
 
 class EvaluationData(TypedDict):
-    """What `evaluator.evaluation.Evaluation.to_json` gives: the verdict on one program."""
+    """The verdict on one program, as `evaluator.evaluation.Evaluation.to_json` gives it."""
 
     task: Name
     suite: Name
@@ -392,7 +390,7 @@ def _adaptation(value: Adaptation) -> Adaptation:
         if not (len(sent) <= 200 if isinstance(sent, str) else sent is None or -FARTHEST <= sent <= FARTHEST):
             raise ValueError("`value` and `to` must be a number, a short text or null")
     if (value.to is None) != (value.change == "dropped"):
-        raise ValueError("`to` must say what takes its place, and nothing does of what was dropped")
+        raise ValueError("`to` must say what replaces it, and be null for what was dropped")
     return value
 
 
@@ -404,12 +402,12 @@ Adaptations = Annotated[tuple[Annotated[Adaptation, AfterValidator(_adaptation)]
 
 
 _WRITTEN: Final = {"written": True}
-"""Marks a field with a default that a line has all the same: what the archive fills in, most of all."""
+"""Marks a field with a default that is always written, such as those that the archive fills in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EventOfRun:
-    """What every event has: its number, and when it was written (wall seconds). The journal gives it both."""
+    """The fields of every event, which the journal fills in: its number, and when it was written (wall seconds)."""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -419,13 +417,13 @@ class _EventOfRun:
     )
 
     def fault(self) -> str | None:
-        """Which of its fields do not agree with each other, in words; None if all do."""
+        """Which fields contradict each other, in words; None if none do."""
         return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OfAnAttempt(_EventOfRun):
-    """What an event about one attempt of a generation has."""
+    """The fields of an event about one attempt of a generation."""
 
     generation: Whole
     attempt: Whole
@@ -433,7 +431,7 @@ class _OfAnAttempt(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Used(_EventOfRun):
-    """What a call took. `estimated`: the server stated no usage."""
+    """The cost of a call. `estimated`: the server stated no usage."""
 
     tokens_in: Tokens
     tokens_out: Tokens
@@ -443,7 +441,7 @@ class _Used(_EventOfRun):
 
     @property
     def usage(self) -> Usage:
-        """What the call took or may take, as one value."""
+        """The cost or estimate of the call, as one value."""
         return Usage(
             tokens_in=self.tokens_in,
             tokens_out=self.tokens_out,
@@ -456,12 +454,12 @@ class _Used(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Paid(_Used):
-    """What an answer took."""
+    """The cost of an answer."""
 
     tokens_cached: Tokens = 0
 
     def fault(self) -> str | None:
-        """More cannot have been in the cache than was sent."""
+        """The cache cannot have held more than was sent."""
         return None if self.tokens_cached <= self.tokens_in else "`tokens_cached` must be no more than `tokens_in`"
 
 
@@ -473,9 +471,8 @@ class CreatedEvent(_EventOfRun):
     format: Any
     """The version of the archive's format."""
     identity: Annotated[Mapping[str, Any], _Shape(IdentityData)]
-    """Task, suite, seed and initial program; what scores the programs; `program`, the name of a program's file
-    where it is not `program.py`.
-    """
+    """Task, suite, seed and initial program; the evaluator; `program`, the name of a program's file where it is not
+    `program.py`."""
     config: Sha256
     """The digest of `run.yaml`."""
     run_id: Absent[Annotated[str, _like("[0-9a-f]{32}", "32 digits of hex")]] = None
@@ -484,7 +481,7 @@ class CreatedEvent(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedEvent(_OfAnAttempt):
-    """A question is about to be put. `position` says how much the search knew when it was chosen."""
+    """A question is about to be asked. `position` says how much the search knew when it was chosen."""
 
     event: Literal["asked"] = "asked"
     kind: PatchKind
@@ -493,7 +490,7 @@ class AskedEvent(_OfAnAttempt):
     inspirations: Ids
     model: Text
     estimate_usd: Usd = field(default=0.0, metadata=_WRITTEN)
-    """What is kept of the budget until the question is sent, as `estimate_tokens` is."""
+    """Reserved of the budget until the question is sent, as `estimate_tokens` is."""
     prompt: Id | None = field(default=None, metadata=_WRITTEN)
     """The text of the prompt; null where no model is asked."""
     attempts: Id | None = field(default=None, metadata=_WRITTEN)
@@ -502,17 +499,16 @@ class AskedEvent(_OfAnAttempt):
     """How many generations had ended when it was chosen, and how many programs had been confirmed or withdrawn."""
     estimate_tokens: Tokens = 0
     guidance: Absent[Annotated[Mapping[str, int], _Shape(GuidanceData)]] = None
-    """The `document` (by its number of programs) that the prompt held, and which `recommendation` of it."""
+    """The insights report in the prompt (`document`: its number of programs), and which `recommendation` of it."""
     shortened: Truth = False
-    """The prompt would have been too long, so that less was asked than was chosen."""
+    """The prompt would have been too long, so parts of it were left out."""
     unguided: Truth = False
-    """It was drawn to be given no guidance."""
+    """It was drawn to get no guidance."""
     instead_of: Absent[Text] = None
     """The model that was chosen, and has been given weight 0 since."""
-    picked: Absent[Picked] = None
-    """Why the model was chosen, where it was not drawn by weight; and its `proposals`, mean `reward` and mean
-    `cost` by then.
-    """
+    picked: Absent[ModelChoice] = None
+    """Why the model was chosen, where it was not drawn by weight; and its `proposals`, mean `reward` and mean `cost`
+    at that time."""
     repair: Truth = False
     """`repair_model` was asked."""
     by_hand: Truth = False
@@ -521,7 +517,7 @@ class AskedEvent(_OfAnAttempt):
     """The number of the kind of change that the prompt suggested, so that it differs from others."""
 
     def fault(self) -> str | None:
-        """Something is to be changed."""
+        """A question names the program to be changed."""
         return None if self.parents else "`parents` must name the program that is to be changed"
 
 
@@ -529,7 +525,7 @@ _PARTS_OF_CALLS: Final = (
     (("sampled", "limit_s"), CallPhase.CALLING, "is announced"),
     (("adapted", "again_in_s"), CallPhase.FAILED, "failed"),
 )
-"""Which fields of a `called` event stand in one phase only."""
+"""The fields of a `called` event that belong to one phase only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -545,21 +541,21 @@ class CalledEvent(_Used):
     http_status: Annotated[int, _whole(999)] | None
     message: Text
     sampled: Absent[Annotated[Mapping[str, float | str], _Shape(SampledData)]] = None
-    """What was drawn of settings that are lists, said before the call."""
+    """Values drawn from settings that are lists, recorded before the call."""
     adapted: Adaptations = ()
-    """What is asked otherwise from now on, since the endpoint refused it. It holds until `models` is changed."""
+    """Parameters changed from now on, since the endpoint refused them. They hold until `models` is changed."""
     limit_s: Absent[Seconds] = None
-    """The call is given up after so many seconds."""
+    """The time limit of the call in seconds."""
     again_in_s: Absent[Seconds] = None
-    """The request is sent again after so many seconds; absent where it is not."""
+    """Seconds until the request is sent again; absent where it is not."""
 
     @property
     def is_server_failure(self) -> bool:
-        """Whether it failed by what the server did: not since it is to be asked otherwise, or the run ended."""
+        """Whether the server made it fail, and not a refused parameter or the end of the run."""
         return self.phase is CallPhase.FAILED and not self.adapted and self.status != "cancelled"
 
     def fault(self) -> str | None:
-        """What was drawn and the time limit are said before a call, the rest after it failed."""
+        """Drawn values and the time limit are recorded before a call, the rest after it failed."""
         for names, phase, where in _PARTS_OF_CALLS:
             wrong = [name for name in names if self.phase is not phase and getattr(self, name) not in (None, ())]
             if wrong:
@@ -579,12 +575,12 @@ class AnsweredEvent(_Paid):
     attempts: Id = field(default="", metadata=_WRITTEN)
     reasoning: Absent[Id] = None
     tuning: Absent[Annotated[Mapping[str, int], _Shape(TuningData)]] = None
-    """What a search over numbers took, where that answered and no model."""
+    """Counts of the search over numbers, if that answered and no model did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedEvent(_OfAnAttempt):
-    """No program comes of an attempt."""
+    """An attempt gives no program."""
 
     event: Literal["refused"] = "refused"
     status: Annotated[Status, _REFUSAL, _Must("one of duplicate, failed, refused")]
@@ -611,16 +607,16 @@ class EvaluatedEvent(_OfAnAttempt):
     evaluation: Verdict
     commit: Id = field(default="", metadata=_WRITTEN)
     provisional: Truth = False
-    """It stands above the best, and is to be confirmed: `rescored` says whether it holds, unless a higher one leads."""
+    """It ranks above the best, and awaits confirmation by a `rescored` event, unless a higher one leads."""
     certificate: Absent[Id] = None
-    """The commit with its answers (`answers.json`), of one that became the best; no part of the fingerprint."""
+    """The commit with its answers (`answers.json`), if it became the best; no part of the fingerprint."""
     followed: Absent[Followed] = None
     """What the answer says of the recommendation in its prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOutEvent(_EventOfRun):
-    """What the initial program or a new best scores on the held-out suite. It is shown to people: no prompt, insights
+    """The score of the initial program or a new best on the held-out suite. It is shown to people: no prompt, insights
     report or decision depends on it."""
 
     event: Literal["held_out"] = "held_out"
@@ -642,17 +638,17 @@ class HeldOutEvent(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReorderedEvent(_EventOfRun):
-    """What a best program scores at a session's end in new orders, by which no program was chosen. Told to people."""
+    """The scores of a best program in new orders at a session's end, which selection never uses. Shown to people."""
 
     event: Literal["reordered"] = "reordered"
     generation: Whole
     orders: Orders
-    """`median`, `low` and `high` of its `combined_score` in `n` orders; null stands for an order in which it fails."""
+    """`median`, `low` and `high` of its `combined_score` in `n` orders; null is an order in which it fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescoredEvent(_EventOfRun):
-    """A program that stood above the best was confirmed, or was not; or a judge that has changed scored one again."""
+    """A program above the best was confirmed, or was not; or a judge that has changed scored a program again."""
 
     event: Literal["rescored"] = "rescored"
     generation: Whole
@@ -662,7 +658,7 @@ class RescoredEvent(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExcludedEvent(_EventOfRun):
-    """A person took a program out of choice and best."""
+    """A person excluded a program from selection and best."""
 
     event: Literal["excluded"] = "excluded"
     generation: Whole
@@ -677,8 +673,8 @@ class LostEvent(_OfAnAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummarisingEvent(_EventOfRun):
-    """A call of the meta-summarizer is about to be made, with what is on record here; the first one begins a round. Of
-    one that closes a session nothing is recorded: the search stands still."""
+    """A call of the meta-summarizer is about to be made; the first one begins a round. Rounds that close a session have
+    no such event."""
 
     event: Literal["summarising"] = "summarising"
     programs: Whole
@@ -699,19 +695,19 @@ class MetaAnsweredEvent(_Paid):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EndedRound(_EventOfRun):
-    """What is recorded of a round that ended: see `evolve.archive.reports.Round`."""
+    """The end of a round: see `evolve.archive.reports.Round`."""
 
     programs: Whole
     report: InsightsReport | None
     """`warning`, `summaries`, `scratchpad` (`preface`, and the insights of four `sections`), `recommendations`,
-    `outcomes`; null where a step failed. A text is a list of strings and citations: `generations`, `figure`, and what
-    code states in its place (`shown`)."""
+    `outcomes`; null where a step failed. A text is a list of strings and citations: `generations`, `figure`, and the
+    statement of code in its place (`shown`)."""
     pending: Annotated[tuple[ProgramSummary, ...], Field(max_length=MAX_ITEMS)]
     """Summaries that the next round takes over."""
     problems: Annotated[tuple[Problem, ...], Field(max_length=MAX_ITEMS)]
     """Each step without a usable answer: `step`, `generation` and `why`."""
     corrections: Texts
-    """What was taken out of the texts of models."""
+    """What was removed from the texts of models."""
 
     @classmethod
     def of(cls, programs: int, ended: Round) -> Self:
@@ -739,14 +735,14 @@ class SummarisedEvent(_EndedRound):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedEvent(_EndedRound):
-    """A session ended with a report over all there is. It is for readers: no prompt holds it."""
+    """A session ended with a report over all programs. It is for readers: no prompt holds it."""
 
     event: Literal["closed"] = "closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedEvent(_EventOfRun):
-    """A session goes on with the run. `identity` is there where another judge scores from now on."""
+    """A session resumes the run. `identity` is there if another judge scores from now on."""
 
     event: Literal["resumed"] = "resumed"
     changed: Values
@@ -767,7 +763,7 @@ class StoppedEvent(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotedEvent(_EventOfRun):
-    """Somebody wrote a note about a generation. Nothing is decided by it."""
+    """Somebody wrote a note about a generation. No decision uses it."""
 
     event: Literal["noted"] = "noted"
     generation: Whole
@@ -778,8 +774,8 @@ class NotedEvent(_EventOfRun):
 class FreshEvent(_EventOfRun):
     """A best program was tried on a sample of fresh instances at a session's end, or could not be.
 
-    Of the `instances` that were to be tried the best was `better`, `equal` and `worse` than the initial program on
-    so many. `why` says what kept the others from being tried.
+    Of the `instances` in the sample, the best program was `better` than the initial one on some, `equal` and `worse` on
+    others. `why` says why the remaining ones were not tried.
     """
 
     event: Literal["fresh"] = "fresh"
@@ -787,7 +783,7 @@ class FreshEvent(_EventOfRun):
     suite: Name
     state: FreshState
     seed: Short = field(default="", metadata=_WRITTEN)
-    """What the instances were drawn from; empty where none were drawn."""
+    """The seed of the instances; empty where none were drawn."""
     instances: Count = field(default=0, metadata=_WRITTEN)
     better: Count = field(default=0, metadata=_WRITTEN)
     equal: Count = field(default=0, metadata=_WRITTEN)
@@ -802,7 +798,7 @@ class FreshEvent(_EventOfRun):
         return self.better + self.equal + self.worse
 
     def fault(self) -> str | None:
-        """The state says what was tried, and how that ended."""
+        """The state fits the counts."""
         tried = self.count
         sound = self.correct and self.overfitted is None
         agrees = {
@@ -816,50 +812,33 @@ class FreshEvent(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningBaselineEvent(_EventOfRun):
-    """The initial program's numbers were tuned after the search. It is for readers: no parent, best or prompt rests on
+    """The initial program's numbers were tuned after the search. It is for readers: no parent, best or prompt uses
     it."""
 
     event: Literal["tuning_baseline"] = "tuning_baseline"
     proposals: Whole
-    """So many evaluations the search had at most: one for each of as many proposals."""
+    """The most evaluations that the search had: one per proposal."""
     tuning: Annotated[Mapping[str, int], _Shape(TuningData)]
-    """What it took; `numbers` is 0 where the initial program has none to tune."""
+    """Its counts; `numbers` is 0 where the initial program has none to tune."""
     value: Number | None
-    """What the best numbers reach, in the task's metric; null where no correct program was found."""
+    """The result with the best numbers, in the task's metric; null without a correct program."""
 
 
-Event = (
-    CreatedEvent
-    | AskedEvent
-    | CalledEvent
-    | AnsweredEvent
-    | RefusedEvent
-    | EvaluatedEvent
-    | HeldOutEvent
-    | FreshEvent
-    | ReorderedEvent
-    | ExcludedEvent
-    | LostEvent
-    | SummarisingEvent
-    | MetaAnsweredEvent
-    | SummarisedEvent
-    | ClosedEvent
-    | NotedEvent
-    | ResumedEvent
-    | StoppedEvent
-    | RescoredEvent
-    | TuningBaselineEvent
-)
+SessionEvent = CreatedEvent | ResumedEvent | StoppedEvent
+AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
+ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent
+RoundEvent = SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent
+Event = SessionEvent | AttemptEvent | CalledEvent | ProgramEvent | RoundEvent | NotedEvent | TuningBaselineEvent
 EVENTS: Final[Mapping[str, type[Event]]] = {
-    str(one.default): kind for kind in get_args(Event) for one in fields(kind) if one.name == "event"
+    str(member.default): kind for kind in get_args(Event) for member in fields(kind) if member.name == "event"
 }
 
 
 def read_event(document: Mapping[str, Any]) -> Event:
-    """The event that a line of the journal holds. Raises ValueError, which names the field, unless it is one."""
+    """The event in a line of the journal. Raises ValueError, which names the field, if it is not one."""
     name = document["event"]
     if name not in EVENTS:
-        raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
+        raise ValueError(f"unknown event {name!r:.40}: this version of evolve cannot read it")
     try:
         event: Event = _reader(name).validate_python(document)
     except ValidationError as cause:
@@ -872,7 +851,7 @@ def read_event(document: Mapping[str, Any]) -> Event:
 
 
 def verdict_of(evaluation: Evaluation) -> EvaluationData:
-    """An evaluation as an event holds it, long texts cut. Raises ValueError for one that no reader would take."""
+    """An evaluation as an event holds it, long texts cut. Raises ValueError for one that readers would refuse."""
     document = {"event": "rescored", "seq": 0, "t": 0.0, "generation": 0, "evaluation": bounded(evaluation.to_json())}
     event = read_event(document)
     assert isinstance(event, RescoredEvent)
@@ -882,22 +861,24 @@ def verdict_of(evaluation: Evaluation) -> EvaluationData:
 def document_of(event: Event) -> dict[str, Any]:
     """The JSON of an event, as its line holds it."""
     always = _always(event.event)
-    values = {one: getattr(event, one.name) for one in fields(event)}
-    return {"seq": event.seq, "t": event.t, "event": event.event} | {
-        one.name: plain(value) for one, value in values.items() if one.name in always or value != one.default
-    }
+    document: dict[str, Any] = {"seq": event.seq, "t": event.t, "event": event.event}
+    for member in fields(event):
+        value = getattr(event, member.name)
+        if member.name in always or value != member.default:
+            document[member.name] = plain(value)
+    return document
 
 
 def plain(value: Any) -> Any:
-    """What a field holds, as JSON."""
-    if value is None or isinstance(value, str | int | float):  # by far the most, and all else is slow to tell
+    """The value of a field, as JSON."""
+    if value is None or isinstance(value, str | int | float):  # most values, and the checks below are slow
         return value
     if isinstance(value, PatchKey | MetaKey):
         return str(value)
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if is_dataclass(value):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        return {member.name: plain(getattr(value, member.name)) for member in fields(value)}
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -909,7 +890,9 @@ def plain(value: Any) -> Any:
 def _always(name: str) -> frozenset[str]:
     """The fields that every line of such an event has."""
     return frozenset(
-        one.name for one in fields(EVENTS[name]) if one.default is MISSING or one.metadata or one.name == "event"
+        member.name
+        for member in fields(EVENTS[name])
+        if member.default is MISSING or member.metadata or member.name == "event"
     )
 
 
@@ -920,16 +903,16 @@ def _reader(name: str) -> TypeAdapter[Any]:
 
 
 def _in_words(cause: ValidationError) -> str:
-    """What the first error says, in one sentence; an unknown field is the first to be named."""
+    """The first error in one sentence; an unknown field comes first."""
     errors = cause.errors(include_url=False)
     unknown = ("extra_forbidden", "unexpected_keyword_argument")
-    error = next((one for one in errors if one["type"] in unknown), errors[0])
+    error = next((error for error in errors if error["type"] in unknown), errors[0])
     path = one_line(".".join(map(str, error["loc"])), 100)
     match error["type"]:
         case "missing" | "missing_keyword_only_argument":
             return f"it lacks '{path}'"
         case kind if kind in unknown:
-            return f"`{path}` is no field that this version of evolve knows"
+            return f"unknown field `{path}`: this version of evolve cannot read it"
         case "value_error" if str(error["ctx"]["error"]):
             return f"`{path}`: {error['ctx']['error']}"
         case "dataclass_type" | "dict_type":

@@ -20,13 +20,12 @@ _OF_CONFIRMATIONS = frozenset({"rescored", "held_out"})  # of which a limit deci
 def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) -> str:
     """The sha256, in hex, of refs and events.
 
-    Left out: `seq`, `t` and `measured` (also of an evaluation), events that tell of sessions and not of the search
-    (resumed, stopped, lost, called, closed), of what was measured after it (reordered, tuning_baseline), of calls for a
-    report that were begun (summarising; their answers count), of instances that chance drew (fresh) or of what somebody
-    wrote beside a program (noted), and certificates: a program may answer otherwise, at equal costs, where the clock or
-    the machine is another one. A question that was asked again after a crash counts once, as it was asked last and
-    where it was asked first: others may have been asked and have ended in between. Confirmations count behind all
-    other events: what was known of them at a choice is its `position`.
+    Left out are `seq`, `t` and `measured` (also of an evaluation), and events about sessions (resumed, stopped, lost,
+    called, closed), measurements after the search (reordered, tuning_baseline), calls for a report that were begun
+    (summarising; their answers count), instances drawn at random (fresh) and notes of people (noted). So are
+    certificates: at equal costs, a program may answer otherwise on another machine. A question that was asked again
+    after a crash counts once, with its last content at its first place: other generations may have ended in between.
+    Confirmations count after all other events: `position` says which of them a choice knew.
     """
     digests: list[bytes] = []
     confirmations: list[bytes] = []

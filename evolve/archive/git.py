@@ -1,9 +1,9 @@
-"""Git at work on the objects of a run: one process that reads them, and the packing.
+"""Git processes on the objects of a run: one that reads them, and the packing.
 
 The folder may be somebody else's. So git never sees its configuration, refs or hooks: it works in an empty repository
-of our own, `empty.git`, and is given the folder of the objects alone. Of this process's environment it gets next to
-nothing: neither what the user has set for git, nor the key of a model. An object that would need more than ALLOCATED
-bytes ends the process and not the machine.
+of our own, `empty.git`, and gets the folder of the objects alone. It gets almost nothing of this process's environment:
+neither the user's settings for git nor a model's key. An object that would need more than ALLOCATED bytes ends that
+process.
 """
 
 import contextlib
@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.untrusted import one_line
-from evolve.archive.disk import using
+from evolve.archive.disk import os_errors_as_machine_errors
 from evolve.core.errors import ArchiveError, MachineError
 
 MAX_OBJECT: Final = 16 * 1024 * 1024
 """Bytes of an object. An answer has at most a million characters, a program 64 KB."""
 ALLOCATED: Final = 4 * MAX_OBJECT
 _PACKING: Final = 16 * ALLOCATED
-"""What the packing may allocate at once: its table of objects has about 100 bytes for each."""
+"""Bytes that the packing may allocate at once: its table of objects takes about 100 bytes each."""
 _HOME: Final = Path(__file__).with_name("empty.git")
-"""A repository without anything. Its `refs` holds a file, so that it is kept: to git, a dot makes it no ref."""
+"""An empty repository. A file in `refs` keeps that folder in version control; its leading dot makes it no ref."""
 _SETTINGS: Final = {
     "core.commitGraph": "false",
     "core.fsync": "all",
@@ -46,9 +46,9 @@ _GIVEN: Final = {
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
 _KEPT: Final = ("PATH", "LD_LIBRARY_PATH")
-"""What of our environment finds git, and lets it start."""
+"""The variables that git needs to be found and started."""
 _STALE: Final = ("tmp_", ".tmp-")
-"""What git calls a file in the folder of packs that is not whole."""
+"""Prefixes of unfinished files in the folder of packs."""
 
 
 class Unsound(ValueError):
@@ -66,10 +66,10 @@ class Git:
     def read(self, name: str) -> tuple[bytes, bytes] | None:
         """Kind and content of an object; None when there is none. Raises Unsound, MachineError."""
         with self._lock:
-            for _ in range(2):  # a process may end for what is no fault of the object
+            for _ in range(2):  # a process may end for another reason than this object
                 with contextlib.suppress(BrokenPipeError, EOFError):
                     return self._read(name.encode("ascii"))
-        raise Unsound("it is nothing that git can read")
+        raise Unsound("git cannot read it")
 
     def missing(self, names: Iterable[str]) -> list[str]:
         """Those of `names` for which there is no object. Raises ArchiveError, MachineError."""
@@ -82,10 +82,10 @@ class Git:
         return [line.removesuffix(b" missing").decode() for line in answers.splitlines() if line.endswith(b" missing")]
 
     def pack(self) -> None:
-        """Put the loose objects into a pack, and merge packs so that each is twice as large as the next one. Nothing
-        is removed before the disk has what takes its place. Raises MachineError."""
+        """Pack the loose objects, and merge packs so that each is twice as large as the next. Nothing is removed before
+        its replacement is on the disk. Raises MachineError."""
         require_git()
-        # GitPython hands on all of our environment, whatever it is given.
+        # GitPython passes on all of our environment, whatever it is given.
         exact = ["/usr/bin/env", "-i", *map("=".join, self._environment(_PACKING).items())]
         try:
             from git import Git as Command
@@ -96,20 +96,20 @@ class Git:
             why = str(cause).partition("\n")[0]
             raise MachineError(f"{self._objects}: cannot be packed ({why})") from None
         try:
-            _, said = process.communicate()
-        except BaseException:  # boundary: whatever happened, no child of ours goes on alone
+            _, stderr = process.communicate()
+        except BaseException:  # boundary: whatever happened, no child process stays
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
             process.communicate()
             raise
-        self.close()  # it has packs open that are gone
+        self.close()  # the reading process has removed packs open
         if process.returncode:
-            why = one_line(said.decode("utf-8", "replace").strip(), 300)
+            why = one_line(stderr.decode("utf-8", "replace").strip(), 300)
             raise MachineError(f"{self._objects}: git repack failed ({why})")
 
     def sweep(self) -> None:
-        """Remove what a killed `pack` left. Only who holds the run's lock may do that. If git still packs there, since
-        only we were killed, it fails before it removes anything. Raises OSError."""
+        """Remove what a killed `pack` left; needs the run's lock. A git that survived and still packs there will fail
+        before it removes anything. Raises OSError."""
         for path in (self._objects / "pack").iterdir():
             if path.name.startswith(_STALE):
                 path.unlink(missing_ok=True)
@@ -125,13 +125,13 @@ class Git:
             self._process = self._started("--batch")
         try:
             return _answer(self._process, name)
-        except BaseException:  # boundary: what it says next would be taken for the answer to another question
+        except BaseException:  # boundary: its next output would be taken for the answer to another question
             self._end()
             raise
 
     def _started(self, argument: str) -> "subprocess.Popen[bytes]":
         require_git()
-        with using(self._objects, "read by git"):
+        with os_errors_as_machine_errors(self._objects, "read by git"):
             return subprocess.Popen(
                 ["git", "cat-file", argument],
                 stdin=subprocess.PIPE,
@@ -149,12 +149,12 @@ class Git:
         process.kill()
         for stream in (process.stdin, process.stdout):
             assert stream is not None
-            with contextlib.suppress(OSError):  # what was not sent to it
+            with contextlib.suppress(OSError):  # unsent bytes
                 stream.close()
         process.wait()
 
     def _environment(self, limit: int) -> dict[str, str]:
-        """All that git gets; no allocation of it is larger than `limit`."""
+        """The whole environment of a git process, which allocates at most `limit` bytes at once."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         return kept | _GIVEN | {"GIT_ALLOC_LIMIT": str(limit), "GIT_OBJECT_DIRECTORY": str(self._objects.absolute())}
 
@@ -178,7 +178,7 @@ def _answer(process: "subprocess.Popen[bytes]", name: bytes) -> tuple[bytes, byt
         raise EOFError
     kind, size = head[1], int(head[2])
     if size > MAX_OBJECT:
-        raise Unsound(f"it is larger than {MAX_OBJECT} bytes, and no object of a run is")
+        raise Unsound(f"it is larger than {MAX_OBJECT} bytes, the most for an object of a run")
     content = answers.read(size + 1)
     if len(content) != size + 1:
         raise EOFError

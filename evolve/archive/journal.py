@@ -5,14 +5,16 @@ the operating system measured stands under a key `measured`. A checksum chains e
 (`evolve.archive.lines`). `append` returns when the disk has the line, so that nothing is acted on that a crash could
 take back (fdatasync: 0.15 ms an event on a virtual disk).
 
-A writer holds the lock on the file (`evolve.archive.lock`), and looks before each append that the file is still as it
-left it: what somebody else wrote is never overwritten.
+A run has one writer. It locks the journal itself, so that removing another file lets no second writer in; the kernel
+releases the lock when its holder ends, however it ends. Before each append the writer checks that the file is still as
+it left it: what somebody else wrote is never overwritten.
 
 A writer that was killed leaves at most one line without its `\n`. Opening for writing ends that line if it is whole
-and removes it if it is not; a reader waits for the rest of it. Damage anywhere else is not mended unasked: it raises
-DamagedJournal, which knows the line.
+and removes it if it is not; a reader waits for the rest of it. Damage anywhere else raises DamagedJournal, which names
+the line; only `evolve resume --repair` cuts it off.
 """
 
+import fcntl
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -20,18 +22,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evolve.archive.disk import using, write_all
+from evolve.archive.disk import open_regular_file, os_errors_as_machine_errors, write_all
 from evolve.archive.events import Event, document_of, read_event
 from evolve.archive.lines import BEGINNING, MAX_LINE, SUM, format_of, seal, unseal
-from evolve.archive.lock import take
-from evolve.archive.plain import open_plain
 from evolve.core.errors import ArchiveError
 from evolve.core.invocation import command
 
 FORMAT = 3
-"""The version of the archive's format, in the first event. Raised when one that reads the one cannot read the other."""
+"""The version of the archive's format, in the first event. Raised whenever older code could not read a new archive."""
 
 _BUFFER = 1024 * 1024
+_PROBES = 5
+_PROBE_S = 0.02
 
 
 class DamagedJournal(ArchiveError):
@@ -62,44 +64,42 @@ class Journal:
         """Open it; to write, lock it. Raises ArchiveError if another process writes it, MachineError."""
         self.path = path
         self.writable = write
-        with using(path, "opened"):
-            self._descriptor = open_plain(path, os.O_RDWR if write else os.O_RDONLY)
-        self._closed = False
+        with os_errors_as_machine_errors(path, "opened"):
+            self._descriptor = open_regular_file(path, os.O_RDWR if write else os.O_RDONLY)
+        self._closed = self._broken = False
         self._begin()
-        self._broken = False
         try:
             if write:
-                with using(path, "locked"):
-                    take(self._descriptor, path)
+                with os_errors_as_machine_errors(path, "locked"):
+                    _lock(self._descriptor, path)
                 self._require_in_place()
         except BaseException:  # boundary: whatever happened, the file is closed, and with it the lock goes
             self.close()
             raise
 
     def _begin(self) -> None:
-        self._end = 0
-        self._next = 0
+        self._end = self._next = 0
         self._sum = BEGINNING
 
     def entries(self) -> Iterator[Entry]:
-        """Every event in order, one at least. Raises DamagedJournal at the first line that is not one."""
-        self._begin()
+        """Every event in order, at least one. Raises DamagedJournal at the first line that is not one."""
+        self._begin()  # a journal that was just made has its first event appended
         yield from self._further()
         if self._next == 0:
             raise ArchiveError(f"{self.path}: the journal is empty; restore the file from a copy, or begin a new run")
 
     def more(self) -> Iterator[Entry]:
-        """The events that were appended since those read so far. A last line that is not whole yet is waited for: it
-        comes with a later call. Raises ArchiveError if the file is another one by now, or shorter."""
+        """The events that were appended since the last read. A last line that is not whole yet comes with a later call.
+        Raises ArchiveError if the file was replaced or has become shorter."""
         self._require_in_place()
-        with using(self.path, "read"):
+        with os_errors_as_machine_errors(self.path, "read"):
             size = os.fstat(self._descriptor).st_size
         if size < self._end:
             raise ArchiveError(f"{self.path}: the file has become shorter since it was read; open the run again")
         yield from self._further()
 
     def documents(self) -> Iterator[Mapping[str, Any]]:
-        """The events that were read or appended so far, again, as JSON; none that another process appended since."""
+        """The events that were read or appended so far, as JSON; none that another process appended since."""
         end, checksum, offset = self._end, BEGINNING, 0
         for line in self._lines(0):
             if offset >= end:
@@ -111,25 +111,24 @@ class Journal:
     def document_at(self, offset: int, length: int) -> Mapping[str, Any]:
         """The event of the entry with that place and length, as JSON."""
         before = min(offset, SUM + 3)  # the checksum of the line before, and what ends that line
-        with using(self.path, "read"):
+        with os_errors_as_machine_errors(self.path, "read"):
             data = os.pread(self._descriptor, length + before, offset - before)
         previous = data[:SUM].decode("ascii", "replace") if before else BEGINNING
         return self._again(data[before:], previous)[0]
 
     def append(self, event: Event) -> Entry:
-        """Number an event, write it and wait for the disk. What is returned is the event as a reader will find it.
+        """Number an event, write it and wait for the disk. Returns the event as a reader will find it.
 
-        Raises MachineError when it could not be written, ValueError for a field that no reader would take; the journal
-        is then as it was before. Raises ArchiveError when somebody else has changed the file, which is then left as it
-        is.
+        Raises MachineError when it could not be written, ValueError for a field that readers would refuse; the journal
+        is then unchanged. Raises ArchiveError when somebody else has changed the file, which is then left alone.
         """
         numbered = replace(event, seq=self._next, t=round(time.time(), 3))
         line, document, checksum = seal(document_of(numbered), self._sum)
-        written = read_event(document)  # what no reader would take is not written
+        written = read_event(document)  # refuses what a reader would refuse
         if len(line) > MAX_LINE:
             raise ValueError(f"an event of {len(line)} bytes: none may have more than {MAX_LINE}")
         self._require_in_place()
-        with using(self.path, "written"):
+        with os_errors_as_machine_errors(self.path, "written"):
             descriptor = self._descriptor
             if self._broken:
                 os.ftruncate(descriptor, self._end)
@@ -154,8 +153,8 @@ class Journal:
             os.close(self._descriptor)
 
     def cut(self, offset: int) -> None:
-        """Take off all from that place on. Raises MachineError."""
-        with using(self.path, "written"):
+        """Cut the file off at a place. Raises MachineError."""
+        with os_errors_as_machine_errors(self.path, "written"):
             os.ftruncate(self._descriptor, offset)
             os.fsync(self._descriptor)
 
@@ -170,10 +169,10 @@ class Journal:
             yield self._take(event, checksum, len(line))
 
     def _lines(self, offset: int) -> Iterator[bytes]:
-        """The lines from that place on, each with its end; the last one may lack it."""
+        """The lines from a place on, each with its end; the last one may lack it."""
         rest = b""
         while True:
-            with using(self.path, "read"):
+            with os_errors_as_machine_errors(self.path, "read"):
                 data = os.pread(self._descriptor, _BUFFER, offset)
             offset += len(data)
             *lines, rest = (rest + data).split(b"\n")
@@ -215,11 +214,11 @@ class Journal:
             raise ArchiveError(f"{self.path}: the file was changed since it was read; open the run again") from None
 
     def _torn(self, line: bytes) -> Iterator[Entry]:
-        """A last line without an end. A writer ends it if all of it is there, else cuts it off; a reader waits."""
+        """A last line without an end. A writer ends it if it is complete, else cuts it off; a reader waits."""
         try:
             unseal(line[:-1], self._sum)
         except ValueError:
-            pass  # as it should be: no line that was cut off begins with a whole one
+            pass  # as expected: a line that was cut off contains no whole one
         else:
             raise self._damage("its line end was changed")
         if not self.writable:
@@ -229,7 +228,7 @@ class Journal:
         except DamagedJournal:
             self.cut(self._end)
             return
-        with using(self.path, "written"):
+        with os_errors_as_machine_errors(self.path, "written"):
             os.lseek(self._descriptor, self._end + len(line), os.SEEK_SET)
             write_all(self._descriptor, b"\n")
             os.fdatasync(self._descriptor)
@@ -241,8 +240,8 @@ class Journal:
     # -- is it still ours? ----------------------------------------------------------------------------------------
 
     def _require_in_place(self) -> None:
-        """Raise ArchiveError unless the file that is open is the one of that name."""
-        with using(self.path, "read"):
+        """Raise ArchiveError unless the open file is the one of that name."""
+        with os_errors_as_machine_errors(self.path, "read"):
             mine = os.fstat(self._descriptor)
             try:
                 there = os.lstat(self.path)
@@ -251,8 +250,8 @@ class Journal:
         if there is None or (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino):
             what = "is not there any more" if there is None else "was replaced by another"
             raise ArchiveError(
-                f"{self.path}: the file that this process opened {what}, so it reads and writes it no longer; "
-                f"see what became of {self.path.parent}, then open the run again"
+                f"{self.path}: the file that this process opened {what}, so it stops reading and writing; "
+                f"look for {self.path.parent}, then open the run again"
             )
 
     def _require_untouched(self, size: int) -> None:
@@ -260,5 +259,53 @@ class Journal:
             what = "somebody else has written to it" if size > self._end else "somebody else has cut it"
             raise ArchiveError(
                 f"{self.path}: {what} while this process was writing it ({size} bytes, not {self._end}); "
-                f"nothing more is written. Find out who did, then: {command('resume', self.path.parent)}"
+                f"nothing more is written. Find out which process did, then: {command('resume', self.path.parent)}"
             )
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Lock the journal at `path`, open as `descriptor`, until that is closed.
+
+    Raises ArchiveError, naming the process, when another writer holds it; OSError.
+    """
+    for last in (False,) * _PROBES + (True,):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # a process that only checks (`is_held`) has it for a moment
+            if last:
+                raise ArchiveError(
+                    f"{path.parent} is being written by {_holder(descriptor)}; wait for it to end, or stop it first"
+                ) from None
+            time.sleep(_PROBE_S)
+        else:
+            return
+
+
+def is_held(path: Path) -> bool:
+    """Whether a writer holds the journal at `path` now. Changes nothing and does not wait."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # there is none, or it may not be read
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # this file system cannot tell
+        return False
+    finally:
+        os.close(descriptor)  # which releases the lock
+    return False
+
+
+def _holder(descriptor: int) -> str:
+    """The process that holds the lock, for the message, where the kernel names it."""
+    inode = f":{os.fstat(descriptor).st_ino}"
+    try:
+        locks = Path("/proc/locks").read_text("ascii", "replace").splitlines()
+    except OSError:
+        locks = []
+    for fields in map(str.split, locks):
+        if len(fields) > 5 and fields[1] == "FLOCK" and fields[3] == "WRITE" and fields[5].endswith(inode):
+            return f"process {fields[4]}"
+    return "another process"

@@ -1,4 +1,4 @@
-"""The folder of a run: what stands in it, making one, and telling one from something else."""
+"""The folder of a run: its files, how it is made, and how it is recognised."""
 
 import contextlib
 import errno
@@ -12,12 +12,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evolve.archive.disk import sync_folder, using, write_file
+from evolve.archive.disk import (
+    MAX_CONFIG,
+    os_errors_as_machine_errors,
+    read_regular_file,
+    require_regular_files,
+    sync_folder,
+    write_file,
+)
 from evolve.archive.events import CreatedEvent
-from evolve.archive.journal import FORMAT, Journal
-from evolve.archive.lock import is_held
+from evolve.archive.journal import FORMAT, Journal, is_held
 from evolve.archive.objects import create_repository
-from evolve.archive.plain import MAX_CONFIG, read_plain, require_plain
 from evolve.core.errors import ArchiveError
 from evolve.core.invocation import command
 
@@ -31,33 +36,31 @@ ANSWERS = "answers.json"  # in a commit: what a best program answered, a JSON li
 META = "meta"
 _FILES = (CONFIG, NEW_CONFIG, JOURNAL, *(f"{GIT}/{name}" for name in ("HEAD", "config", "packed-refs")))
 _FOLDERS = (f"{GIT}/objects", f"{GIT}/refs", META, EARLIER_CONFIGS)
-"""What is used of a run's folder. What else a user keeps in there is never opened."""
+"""The files and folders of a run. Whatever else a user keeps in its folder is never opened."""
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}")
 _STALE_S = 60
 
 
 def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any], run_id: str | None) -> Journal:
-    """Make a run's folder, with nothing in it but its beginning. Returns its journal, open for writing, and locked.
+    """Make the folder of a new run. Returns its journal, open for writing and locked.
 
-    It is made beside its place and renamed into it, so that it is there whole or not at all, and what was made is
-    removed on failure. Raises ArchiveError if it exists, MachineError if it cannot be written.
+    The folder is made under a temporary name next to its place and then renamed, so that it appears whole or not at
+    all; on failure it is removed. Raises ArchiveError if it exists, MachineError if it cannot be written.
     """
     absolute = folder.absolute()
     place = absolute.parent / f".{absolute.name}.{secrets.token_hex(4)}"
     journal: Journal | None = None
-    with using(folder, "written"):
+    with os_errors_as_machine_errors(folder, "written"):
         if os.path.lexists(absolute):
             raise _exists(folder)
         if os.path.lexists(absolute.parent) and not absolute.parent.is_dir():
-            raise ArchiveError(
-                f"{folder.parent} is no folder, so that no run can be kept in it; move it out of the way"
-            )
+            raise ArchiveError(f"{folder.parent} is not a folder, so no run can be kept in it; move it out of the way")
         made = [parent for parent in absolute.parents if not parent.exists()]
         try:
             absolute.parent.mkdir(parents=True, exist_ok=True)
             place.mkdir()
             write_file(place / JOURNAL, b"")
-            journal = Journal(place / JOURNAL, write=True)  # locked at once: so is told that somebody is at work here
+            journal = Journal(place / JOURNAL, write=True)  # locked at once: nobody sweeps it away
             write_file(place / CONFIG, config_text.encode("utf-8"))
             create_repository(place / GIT)
             digest = config_digest(config_text)
@@ -81,32 +84,32 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
 
 
 def sweep_unfinished(place: Path) -> None:
-    """Remove what the making of a run has left in `place` that was killed. Raises MachineError.
+    """Remove the folders in `place` that were left when the making of a run was killed. Raises MachineError.
 
-    Surely stale is a folder of such a name with nothing in it but the first event of a run, which nobody holds, and
-    which nobody has touched for a minute.
+    A folder of such a name is stale if it holds nothing but the first event of a run, no process has locked it, and
+    nobody has touched it for a minute.
     """
-    with using(place, "read"):
+    with os_errors_as_machine_errors(place, "read"):
         names = [name for name in os.listdir(place) if _UNFINISHED.fullmatch(name)]  # noqa: PTH208
     for path in (place / name for name in names):
-        with contextlib.suppress(OSError):  # somebody else removes it just now, or may and we may not
+        with contextlib.suppress(OSError):  # another process removes it, or we may not
             if not path.is_symlink() and time.time() - path.stat().st_mtime > _STALE_S and _is_unfinished(path):
                 shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_unfinished(path: Path) -> bool:
-    if not {found.name for found in path.iterdir()} <= {CONFIG, GIT, JOURNAL} or is_held(path / JOURNAL):
+    if not {entry.name for entry in path.iterdir()} <= {CONFIG, GIT, JOURNAL} or is_held(path / JOURNAL):
         return False
     try:
-        return read_plain(path / JOURNAL, 1_000_000).count(b"\n") < 2
+        return read_regular_file(path / JOURNAL, 1_000_000).count(b"\n") < 2
     except FileNotFoundError:
         return True
-    except ArchiveError:  # no plain file, or a large one: nothing of ours
+    except ArchiveError:  # not a regular file, or a large one: not ours
         return False
 
 
 def config_digest(config_text: str) -> str:
-    """What the journal remembers of `run.yaml`, so that a changed one is noticed."""
+    """The digest of `run.yaml` that the journal keeps, so that a changed file is noticed."""
     return hashlib.sha256(config_text.encode("utf-8")).hexdigest()
 
 
@@ -115,11 +118,11 @@ def write_config(folder: Path, config_text: str, *, before: str) -> None:
     MachineError."""
     kept = _earlier_config(folder, config_digest(before))
     for path, text in ((kept, before), (folder / NEW_CONFIG, config_text)):
-        with using(path, "written"):
+        with os_errors_as_machine_errors(path, "written"):
             path.parent.mkdir(exist_ok=True)
             path.unlink(missing_ok=True)
             write_file(path, text.encode("utf-8"))
-    with using(kept, "written"):
+    with os_errors_as_machine_errors(kept, "written"):
         sync_folder(kept.parent)
 
 
@@ -128,33 +131,33 @@ def _earlier_config(folder: Path, digest: str) -> Path:
 
 
 def take_config(folder: Path) -> None:
-    """Let the configuration beside the one in force take its place. Raises MachineError."""
-    with using(folder / CONFIG, "written"):
+    """Put the changed configuration in force. Raises MachineError."""
+    with os_errors_as_machine_errors(folder / CONFIG, "written"):
         (folder / NEW_CONFIG).replace(folder / CONFIG)
         sync_folder(folder)
 
 
 def finish_config(folder: Path, digest: str) -> None:
-    """Finish a change of the configuration that was cut off between event and file."""
+    """Finish a change of the configuration that was interrupted between event and file."""
     path = folder / NEW_CONFIG
     if path.exists():
-        with using(path, "read"):
-            data = read_plain(path, MAX_CONFIG)
+        with os_errors_as_machine_errors(path, "read"):
+            data = read_regular_file(path, MAX_CONFIG)
         if hashlib.sha256(data).hexdigest() == digest:
             take_config(folder)
 
 
 def read_config(folder: Path, digest: str) -> str:
-    """The configuration with that digest, the one in force or an earlier one, also where a change of it was cut off
+    """The configuration with that digest, the one in force or an earlier one, also where a change of it was interrupted
     between event and file.
 
-    Raises ArchiveError when there is none: the file was changed by somebody else.
+    Raises ArchiveError when there is none: somebody else changed the file.
     """
     for path in (folder / CONFIG, folder / NEW_CONFIG, _earlier_config(folder, digest)):
         if path.name != CONFIG and not path.exists():
             continue
-        with using(path, "read"):
-            data = read_plain(path, MAX_CONFIG)
+        with os_errors_as_machine_errors(path, "read"):
+            data = read_regular_file(path, MAX_CONFIG)
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as cause:
@@ -162,15 +165,15 @@ def read_config(folder: Path, digest: str) -> str:
         if config_digest(text) == digest:
             return text
     raise ArchiveError(
-        f"{folder / CONFIG}: it is not the configuration that the run has, and {EARLIER_CONFIGS}/ has no file for "
-        f"{digest[:12]}; restore the folder from a copy, or begin a new run "
-        f"(it is changed by --set, not by hand: {command('resume', folder, '--set', 'KEY=VALUE')})"
+        f"{folder / CONFIG}: the file was changed by hand, and {EARLIER_CONFIGS}/ has no file for {digest[:12]}; "
+        "restore the folder from a copy, or begin a new run "
+        f"(change the configuration with --set: {command('resume', folder, '--set', 'KEY=VALUE')})"
     )
 
 
 def require_folder(folder: Path) -> None:
     """Raise ArchiveError, saying what is missing, unless a folder looks like a run's."""
-    with using(folder, "read"):
+    with os_errors_as_machine_errors(folder, "read"):
         if not folder.is_dir():
             raise ArchiveError(
                 f"{folder}: there is no run folder of that name; see what there is with: {command('list')}"
@@ -178,12 +181,12 @@ def require_folder(folder: Path) -> None:
         lacking = [name for name in (CONFIG, f"{GIT}/HEAD", f"{GIT}/objects", JOURNAL) if not (folder / name).exists()]
     if lacking:
         raise ArchiveError(f"{folder} is not a run's folder: it lacks {', '.join(lacking)}")
-    require_plain(folder, files=_FILES, folders=_FOLDERS)
+    require_regular_files(folder, files=_FILES, folders=_FOLDERS)
     borrowed = folder / GIT / "objects" / "info" / "alternates"
     if borrowed.exists():
         raise ArchiveError(
             f"{borrowed}: the repository borrows objects from another one, and nothing outside of a run's folder is "
-            "read; whoever has both makes it whole with: git repack -a -d, and removes that file"
+            "read; where both are at hand, make it whole with: git repack -a -d, then remove that file"
         )
 
 
@@ -192,16 +195,16 @@ def _exists(folder: Path) -> ArchiveError:
 
 
 def document_path(folder: Path, programs: int) -> Path:
-    """Where the meta document stands that was made when there were so many programs."""
+    """The file of the insights report that was made when there were `programs` programs."""
     return folder / META / f"meta_{programs}.md"
 
 
 def write_document(folder: Path, programs: int, markdown: str) -> None:
-    """Write a meta document for people; git holds the text that counts. Raises MachineError."""
+    """Write an insights report for people; git holds the text that counts. Raises MachineError."""
     path = document_path(folder, programs)
-    with using(path, "written"):
+    with os_errors_as_machine_errors(path, "written"):
         path.parent.mkdir(exist_ok=True)
-        beside = path.with_suffix(".new")
-        beside.unlink(missing_ok=True)
-        write_file(beside, markdown.encode("utf-8", "surrogatepass"))
-        beside.replace(path)
+        new = path.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        write_file(new, markdown.encode("utf-8", "surrogatepass"))
+        new.replace(path)

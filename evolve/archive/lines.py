@@ -4,11 +4,11 @@
 
 `sum` is the head of a SHA-256 over the checksum of the line before and the bytes of this line up to `sum`. So a line
 that was edited, taken out, put in or moved does not fit, nor does the one behind it; only lines cut off at the end
-leave no trace, as a kill does. It is no signature: whoever can write the file can seal it anew.
+leave no trace, as a kill does. It is no signature: anyone who can write the file can compute the checksums again.
 
-What an evaluation says of each instance is bulky (a line of 5.6 KB where 30 instances fail, 2.3 KB so) and looked at
-rarely: on disk it stands compressed, under `packed` in the event's `evaluation`. Readers of events never see that, nor
-`sum`: `unseal` gives what `seal` was given.
+What an evaluation says of each instance is bulky and read rarely. On disk it is compressed, under `packed` in the
+event's `evaluation` (2.3 KB a line instead of 5.6 KB where 30 instances fail). Readers of events see neither `packed`
+nor `sum`: `unseal` returns what `seal` was given.
 """
 
 import base64
@@ -21,23 +21,23 @@ from typing import Any, Final
 from evaluator.untrusted import cut, one_line
 
 MAX_NUMBER: Final = 10**9
-"""No generation, attempt, position or number of programs is larger."""
+"""The largest generation, attempt, position or number of programs."""
 MAX_ITEMS: Final = 100_000
 """Entries of one list: instances, parents, corrections."""
 MAX_TEXT: Final = 64 * 1024
-"""Characters that are kept of a text that is cut, which then says so."""
+"""Characters that are kept of a text that is cut; a note at its end says so."""
 MAX_CUT: Final = MAX_TEXT + 100
-"""Characters of a text in an event: of one that was cut, with its note. It is not cut again."""
+"""Characters of a text in an event: a text that was cut, with its note, is not cut again."""
 MAX_LINE: Final = 16 * 1024 * 1024
-"""Bytes of a line, and of what is packed in one."""
+"""Bytes of a line, and of the data packed in one."""
 SUM: Final = 16
 """Characters of a checksum."""
 BEGINNING: Final = "0" * SUM
-"""What stands for the checksum before the first line."""
+"""The checksum before the first line."""
 _MARK: Final = b',"sum":"'
 _END: Final = b'"}'
 TAIL: Final = len(_MARK) + SUM + len(_END)
-"""Bytes of a line behind what its checksum is over, its line end aside."""
+"""Bytes at the end of a line that its checksum does not cover, without the line end."""
 _PACKED: Final = ("detail", "costs", "failures", "feedback", "measured")
 
 
@@ -67,7 +67,7 @@ def unseal(line: bytes, previous: str) -> tuple[dict[str, Any], str]:
 
 
 def format_of(line: bytes) -> object:
-    """What the first line of a journal, of whatever format, says of its format; None if it does not."""
+    """The format that the first line of a journal names, whatever its format; None if it names none."""
     try:
         event = _event_in(line)
     except ValueError:
@@ -76,7 +76,7 @@ def format_of(line: bytes) -> object:
 
 
 def _event_in(line: bytes) -> dict[str, Any]:
-    """What a line says. Raises ValueError, which says what is wrong with it."""
+    """The JSON object in a line. Raises ValueError, which says what is wrong with it."""
     try:
         event = _loads(line)
     except (ValueError, RecursionError) as cause:
@@ -136,7 +136,7 @@ def _unpacked(event: dict[str, Any]) -> dict[str, Any]:
 
 def bounded(value: Any) -> Any:
     """A JSON value with every long text in it cut to MAX_TEXT characters and a note."""
-    if value is None or isinstance(value, int | float):  # by far the most, and `Mapping` is slow to tell
+    if value is None or isinstance(value, int | float):  # most values, and the check for `Mapping` is slow
         return value
     if isinstance(value, str):
         return value if len(value) <= MAX_CUT else cut(value, MAX_TEXT)

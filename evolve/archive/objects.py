@@ -1,7 +1,7 @@
-"""The git objects of a run: written as loose ones, packed as it goes on, read through git (`evolve.archive.git`).
+"""The git objects of a run: written loose, packed as the run goes on, read through git (`evolve.archive.git`).
 
-A loose object is what an event of the journal rests on. How they are written was measured, for the four objects of a
-program (two blobs, a tree, a commit; 2 idle cores, ext4):
+Events of the journal name objects, which are therefore written first. Ways to write the four objects of a program (two
+blobs, a tree, a commit), measured on 2 idle cores and ext4:
 
     GitPython's default database (a `git hash-object` per object)   1.7 ms CPU and its processes', 8.2 ms in all
     one `git fast-import` kept running                              0.1 ms CPU and its own; a process to look after,
@@ -19,9 +19,17 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evolve.archive.disk import flusher, sync_folder, using, write_all, write_file
+from evolve.archive.disk import (
+    MAX_CONFIG,
+    flusher,
+    open_regular_file,
+    os_errors_as_machine_errors,
+    read_regular_file,
+    sync_folder,
+    write_all,
+    write_file,
+)
 from evolve.archive.git import Git, Unsound
-from evolve.archive.plain import MAX_CONFIG, open_plain, read_plain
 from evolve.core.errors import ArchiveError, MachineError
 
 _CONFIG = (
@@ -33,7 +41,7 @@ _ID = re.compile(r"[0-9a-f]{40}")
 _TREE = re.compile(rb"tree [0-9a-f]{40}\n")
 _TEMPORARY = re.compile(r"tmp_obj_[0-9a-f]{16}")
 PACKED_AT = 512
-"""So many loose objects are put into a pack: those of about 60 programs."""
+"""Loose objects are packed at this number: those of about 60 programs."""
 MAX_TREE = 64 * 1024
 """Bytes of a tree; those of a run have three entries."""
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
@@ -42,9 +50,9 @@ _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its ge
 def create_repository(path: Path) -> None:
     """Make a bare repository: SHA-1, refs as files. Raises OSError.
 
-    Its objects are precious (git's format 1): what a writer has not named by a ref yet looks like garbage to
-    `git gc --prune=now` and `git repack -ad` beside it, and they would remove it; so they are told to remove nothing.
-    Written here and not by `git init`, which takes templates, formats and names from the user's settings.
+    Its objects are precious (git's format 1), so that `git gc --prune=now` and `git repack -ad` remove nothing: objects
+    that no ref names yet look like garbage to them. `git init` is not used, since it takes templates, formats and names
+    from the user's settings.
     """
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
         (path / folder).mkdir(parents=True)
@@ -59,11 +67,11 @@ class Objects:
     def __init__(self, repository: Path) -> None:
         self.repository = repository
         self._where = repository / "objects"
-        self._folder = str(self._where)  # paths of objects are text: a Path each costs more than the file
+        self._folder = str(self._where)  # paths of objects are text: a Path costs more than the file
         self._git = Git(self._where)
         self._loose: list[str] = []  # the files of objects that are not packed
         self._spare: list[str] = []  # files of objects that are packed, to be written again (see `_named_twice`)
-        self._patience = 0  # after a failure: how many loose objects there shall be before the next try
+        self._patience = 0  # after a failure: how many loose objects the next try waits for
         self.trouble: str | None = None
         self.written = False  # whether any object was
         self._flush: Callable[[int], None] | None = None
@@ -72,11 +80,11 @@ class Objects:
     # -- writing ------------------------------------------------------------------------------------------------
 
     def blob(self, text: str) -> str:
-        """Write a text. Returns its id, as all writers here do; `sync` makes it last. Raises MachineError."""
+        """Write a text; `sync` makes it durable. Returns its id, as all writers here do. Raises MachineError."""
         return self._store(b"blob", text.encode("utf-8", "surrogatepass"))
 
     def tree(self, blobs: Mapping[str, str]) -> str:
-        """Write a folder of files, given as the id of each file's blob."""
+        """Write a folder of files, given by the ids of their blobs."""
         entries = [b"100644 %s\0%s" % (name.encode("ascii"), bytes.fromhex(blobs[name])) for name in sorted(blobs)]
         return self._store(b"tree", b"".join(entries))
 
@@ -89,7 +97,7 @@ class Objects:
 
     def sync(self) -> None:
         """Wait for the disk, so that the next event of the journal can name what was written. Raises MachineError."""
-        with using(self._where, "written"):
+        with os_errors_as_machine_errors(self._where, "written"):
             try:
                 if self._flush is None:
                     self._flush = flusher(self._where)
@@ -104,23 +112,23 @@ class Objects:
             os.close(self._unsynced.pop())
 
     def _store(self, kind: bytes, content: bytes) -> str:
-        data = b"%s %d\0%s" % (kind, len(content), content)
+        data = _with_header(kind, content)
         name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
         path = self._loose_path(name)
-        with using(self._where, "written"):
-            beside = self._spare.pop() if self._spare else self._temporary()
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+        with os_errors_as_machine_errors(self._where, "written"):
+            temporary = self._spare.pop() if self._spare else self._temporary()
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
             self._unsynced.append(descriptor)
             try:
                 write_all(descriptor, zlib.compress(data, 1))
                 try:
-                    os.rename(beside, path)  # noqa: PTH104
+                    os.rename(temporary, path)  # noqa: PTH104
                 except FileNotFoundError:
                     os.mkdir(os.path.dirname(path))  # noqa: PTH102, PTH120
-                    os.rename(beside, path)  # noqa: PTH104
+                    os.rename(temporary, path)  # noqa: PTH104
             except OSError:
                 self.discard()
-                Path(beside).unlink(missing_ok=True)
+                Path(temporary).unlink(missing_ok=True)
                 raise
         self._loose.append(path)
         self.written = True
@@ -132,11 +140,8 @@ class Objects:
     # -- packing ------------------------------------------------------------------------------------------------
 
     def take_over(self) -> None:
-        """Clear away what a killed writer left, and count what is not packed. For who holds the run's lock.
-
-        Raises MachineError.
-        """
-        with using(self._where, "written"):
+        """Remove what a killed writer left, and count the loose objects; needs the run's lock. Raises MachineError."""
+        with os_errors_as_machine_errors(self._where, "written"):
             for name in filter(_TEMPORARY.fullmatch, os.listdir(self._folder)):  # noqa: PTH208
                 Path(self._folder, name).unlink(missing_ok=True)
             self._git.sweep()
@@ -145,14 +150,14 @@ class Objects:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     self._loose += (f"{head}/{name}" for name in os.listdir(head))  # noqa: PTH208
             config = self.repository / "config"
-            if b"preciousobjects = true" not in read_plain(config, MAX_CONFIG).lower():  # a clone's
-                with os.fdopen(open_plain(config, os.O_WRONLY | os.O_APPEND), "a", encoding="ascii") as file:
+            if b"preciousobjects = true" not in read_regular_file(config, MAX_CONFIG).lower():  # a clone's
+                with os.fdopen(open_regular_file(config, os.O_WRONLY | os.O_APPEND), "a", encoding="ascii") as file:
                     file.write(_PRECIOUS)
 
     def tidy(self, least: int = PACKED_AT) -> None:
-        """Put the loose objects into a pack if there are so many, and merge packs where they become many.
+        """Pack the loose objects if there are at least `least`, and merge packs where there are many.
 
-        Whatever happens, every object is still there; where it cannot be done, it waits, and `trouble` says why.
+        No object is ever lost. Where packing fails, it is tried again later, and `trouble` says why.
         """
         if len(self._loose) < max(least, self._patience):
             return
@@ -183,7 +188,7 @@ class Objects:
         return names
 
     def _set_torn_aside(self) -> None:
-        """Rename loose objects that a power failure tore: nothing names them, and git packs none beside them."""
+        """Rename loose objects that a power failure tore. No event names them; they stop git from packing."""
         for path in self._where.glob("[0-9a-f][0-9a-f]/*"):
             try:
                 data = zlib.decompress(path.read_bytes())
@@ -199,7 +204,7 @@ class Objects:
         try:
             return self._read(name, b"blob").decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise ArchiveError(f"{self.repository}: the object {name} is no text") from None
+            raise ArchiveError(f"{self.repository}: the object {name} is not text") from None
 
     def files(self, commit: str) -> dict[str, str]:
         """The id of each file's blob in a commit. Raises ArchiveError when an object is missing."""
@@ -214,10 +219,10 @@ class Objects:
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Those of `names` for which there is no object."""
-        absent = [name for name in names if not os.path.exists(self._loose_path(name))]  # noqa: PTH110
-        sought = list(filter(_ID.fullmatch, absent))
-        gone = set(self._git.missing(sought)) if sought else set[str]()
-        return [name for name in absent if name in gone or not _ID.fullmatch(name)]
+        not_loose = [name for name in names if not os.path.exists(self._loose_path(name))]  # noqa: PTH110
+        ids = list(filter(_ID.fullmatch, not_loose))
+        missing = set(self._git.missing(ids)) if ids else set[str]()
+        return [name for name in not_loose if name in missing or not _ID.fullmatch(name)]
 
     def _loose_path(self, name: str) -> str:
         return f"{self._folder}/{name[:2]}/{name[2:]}"
@@ -230,25 +235,26 @@ class Objects:
 
     def _read(self, name: str, kind: bytes) -> bytes:
         try:
-            found = self._git.read(name) if _ID.fullmatch(name) else None
+            answer = self._git.read(name) if _ID.fullmatch(name) else None
         except Unsound as cause:
             raise self._damaged(name, str(cause)) from None
-        if found is None and os.path.exists(self._loose_path(name)):  # noqa: PTH110
+        if answer is None and os.path.exists(self._loose_path(name)):  # noqa: PTH110
             raise self._damaged(name, "git cannot read it")
-        if found is None:
+        if answer is None:
             raise ArchiveError(f"{self.repository}: the object {name} is missing; restore it from a copy")
-        if _id(kind, found[1]) != name:
+        content = answer[1]
+        if hashlib.sha1(_with_header(kind, content), usedforsecurity=False).hexdigest() != name:
             raise self._damaged(name, f"it is not the {kind.decode()} of that id")
-        return found[1]
+        return content
 
     def _damaged(self, name: str, why: str) -> ArchiveError:
         return ArchiveError(f"{self.repository}: the object {name} is damaged ({why}); restore it from a copy")
 
 
 def entries_of(tree: bytes) -> Iterator[tuple[str, str]]:
-    """The name and the id of each entry of a tree. Raises Unsound for a tree that is cut off, or none of a run's."""
+    """The name and the id of each entry of a tree. Raises Unsound for one that is cut off, or too large for a run."""
     if len(tree) > MAX_TREE:
-        raise Unsound(f"it is a tree of more than {MAX_TREE} bytes, and none of a run is")
+        raise Unsound(f"it is a tree of more than {MAX_TREE} bytes, larger than any of a run")
     at = 0
     while at < len(tree):
         null = tree.find(b"\0", at)
@@ -259,7 +265,7 @@ def entries_of(tree: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _is_spare(name: str) -> bool:
-    """Whether a file is no object's any more, here or in a clone made of links; else it loses this name."""
+    """Whether a file belongs to no object any more, here or in a clone made of links; else it loses this name."""
     try:
         file = os.lstat(name)
         if stat.S_ISREG(file.st_mode) and file.st_nlink == 1 and os.access(name, os.W_OK):
@@ -270,5 +276,6 @@ def _is_spare(name: str) -> bool:
     return False
 
 
-def _id(kind: bytes, content: bytes) -> str:
-    return hashlib.sha1(b"%s %d\0%s" % (kind, len(content), content), usedforsecurity=False).hexdigest()
+def _with_header(kind: bytes, content: bytes) -> bytes:
+    """An object as git hashes and stores it."""
+    return b"%s %d\0%s" % (kind, len(content), content)

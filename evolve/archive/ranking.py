@@ -1,4 +1,4 @@
-"""The record of a program from the events that told of it, and when one stands above another."""
+"""The record of a program, made from its events, and when one program ranks above another."""
 
 import hashlib
 import json
@@ -14,13 +14,13 @@ from evolve.core.program import PatchKind
 
 CEILING_TOLERANCE = 1e-6
 _ROUNDING = 1e-9
-"""Scores that differ by no more than this share of them differ by the order of a sum."""
+"""Scores within this relative difference differ by the order of a sum alone."""
 
 
 def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationData) -> ProgramRecord:
-    """The record of a program that was made as an event says, or an earlier record of it, with an evaluation."""
-    outcome, known, strict = evaluation["outcome"], evaluation["best_known"], evaluation["strict"]
-    orders, wanted = None if strict is None else strict["confirmed"], evaluation["objective"]
+    """The record of a program: its origin from an event or an earlier record, its scores from an evaluation."""
+    outcome, listed, strict = evaluation["outcome"], evaluation["best_known"], evaluation["strict"]
+    orders = None if strict is None else strict["confirmed"]
     return ProgramRecord(
         generation=made.generation,
         commit=made.commit,
@@ -35,14 +35,9 @@ def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationD
         combined_score=evaluation["combined_score"],
         ceiling=evaluation["ceiling"],
         quarantine=evaluation["quarantine"],
-        objective=Objective(
-            metric=wanted["metric"],
-            direction=wanted["direction"],
-            per_instance=wanted["per_instance"],
-            unit=wanted["unit"],
-        ),
+        objective=read_as(Objective, evaluation["objective"]),
         metric_bound=evaluation["metric_bound"],
-        best_known=None if known is None else read_as(BestKnown, known),
+        best_known=None if listed is None else read_as(BestKnown, listed),
         beyond=evaluation["beyond"],
         metrics=evaluation["metrics"] | {"runtime_s": evaluation["measured"]["runtime_s"]},
         behaviour=_behaviour(evaluation),
@@ -60,13 +55,12 @@ def _costs(evaluation: EvaluationData) -> str:
 
 def _behaviour(evaluation: EvaluationData) -> str:
     failures = [[index, outcome] for index, outcome, _ in evaluation["failures"]]
-    told: list[object] = [evaluation["outcome"], evaluation["costs"], failures]
+    facts: list[object] = [evaluation["outcome"], evaluation["costs"], failures]
     if evaluation.get("spread") is not None and (score := evaluation["combined_score"]) > 0:
-        # Programs that are right differ by their speed alone. A step is so small that one which stands above another
-        # (their spreads are apart) never shares it.
-        told.append(math.floor(math.log(score) / (2 * math.log1p(LEAST_SPREAD))))
-    found = json.dumps(told)
-    return hashlib.sha256(found.encode("ascii")).hexdigest()[:16]
+        # Correct programs differ by their speed alone. Steps are so small that two programs whose spreads do not
+        # overlap never share one.
+        facts.append(math.floor(math.log(score) / (2 * math.log1p(LEAST_SPREAD))))
+    return hashlib.sha256(json.dumps(facts).encode("ascii")).hexdigest()[:16]
 
 
 def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
@@ -86,8 +80,8 @@ def rank_score(scored: ProgramRecord | Evaluation) -> float:
 
 
 def paired_scores(program: ProgramRecord, base: ProgramRecord) -> tuple[float, float]:
-    """The scores by which a program is compared with what it was made from: what they rank by where both have a median,
-    else both in the suite's own order. A median beside a score of one order would call luck a gain."""
+    """The scores by which a program is compared with its base (parent or inspiration): their medians where both have
+    one, else both in the suite's own order. A median against a score in one order would call luck a gain."""
     if by_medians(program, base):
         return rank_score(program), rank_score(base)
     return program.combined_score, base.combined_score
@@ -96,58 +90,58 @@ def paired_scores(program: ProgramRecord, base: ProgramRecord) -> tuple[float, f
 def by_medians(program: ProgramRecord, base: ProgramRecord) -> bool:
     """Whether two programs are compared by their medians over other orders: neither ranks by its own order."""
     return all(
-        one.confirmed is not None
-        and one.confirmed.median is not None
-        and not reached_ceiling(one.combined_score, one.ceiling)
-        for one in (program, base)
+        record.confirmed is not None
+        and record.confirmed.median is not None
+        and not reached_ceiling(record.combined_score, record.ceiling)
+        for record in (program, base)
     )
 
 
 def step(program: ProgramRecord, base: ProgramRecord) -> int:
-    """1 where a correct program is a gain on a correct base, -1 for a loss, 0 where they cannot be told apart."""
+    """1 where a correct program is a gain over a correct base, -1 for a loss, 0 where their scores do not differ."""
     score, than = paired_scores(program, base)
     return compared(score, program.spread, than, base.spread)
 
 
 def improves(program: ProgramRecord, base: ProgramRecord) -> bool:
-    """Whether a program is better than what it was made from; anything correct is better than a failure."""
+    """Whether a program is better than its base; anything correct is better than a failure."""
     counts = program.correct and not program.excluded
     return counts and (not base.correct or step(program, base) > 0)
 
 
 def would_be_best(best: ProgramRecord | None, generation: int, evaluation: Evaluation) -> bool:
-    """Whether a program with that evaluation would stand above `best`: see `better`. Before its confirmation its score
+    """Whether a program with that evaluation would rank above `best` (see `better`). Before its confirmation, its score
     in the suite's own order counts."""
     return evaluation.correct and _above(rank_score(evaluation), evaluation.spread, generation, best)
 
 
 def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
-    """Whether a program stands above another: correct, not excluded, and ranking higher, or as high and earlier.
+    """Whether a program ranks above another: correct, not excluded, and scoring higher, or as high and earlier.
 
-    Where the clock or chance is in the score, it is higher only where it is beyond what both were measured to within:
-    the lowest that this one may be lies above the highest that the other may be. Being earlier does not count there.
+    Where the clock or chance is in the score, it is higher only if the confidence ranges do not overlap: the low end of
+    this one lies above the high end of the other. Being earlier does not count there.
     """
     counts = record.correct and not record.excluded
     return counts and _above(rank_score(record), record.spread, record.generation, than)
 
 
 def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
-    """The programs that were the best when they came, in order: the last one is the best of the run. What only an
-    earlier judge scored is left out."""
-    found: list[ProgramRecord] = []
+    """The successive best programs, in order: the last one is the best of the run. Programs that only an earlier judge
+    scored are left out."""
+    bests: list[ProgramRecord] = []
     for program in programs:
-        if not program.stale and better(program, found[-1] if found else None):
-            found.append(program)
-    return found
+        if not program.stale and better(program, bests[-1] if bests else None):
+            bests.append(program)
+    return bests
 
 
 def measured_against(program: ProgramRecord, seen: Sequence[ProgramRecord]) -> ProgramRecord:
-    """What a program is measured against: its parent, the first of those that it was made from and `seen` beside it; of
-    a crossover the best of them by the same judge, of equals the first."""
+    """The base of a program's gain: its parent, the first of the programs `seen` in its prompt; of a crossover the best
+    of these by the same judge, the first among equals."""
     if program.origin.kind is not PatchKind.CROSS:
         return seen[0]
-    alike = [one for one in seen if one.stale == program.stale] or [seen[0]]
-    return max(alike, key=lambda one: (one.correct, rank_score(one)))
+    same_judge = [record for record in seen if record.stale == program.stale] or [seen[0]]
+    return max(same_judge, key=lambda record: (record.correct, rank_score(record)))
 
 
 def rank_key(record: ProgramRecord) -> tuple[bool, float, int]:
@@ -156,8 +150,8 @@ def rank_key(record: ProgramRecord) -> tuple[bool, float, int]:
 
 
 def worth_rescoring(programs: Sequence[ProgramRecord], elites: int) -> list[int]:
-    """The generations that are scored again under another judge: the initial program, and the best correct ones by
-    their scores so far, one per behaviour, best first."""
+    """The generations to score again under another judge: the initial program, then the best correct ones so far, one
+    per behaviour, best first."""
     chosen: dict[str, int] = {}
     for record in sorted(programs, key=rank_key):
         if record.correct and not record.excluded and len(chosen) < elites:
@@ -183,8 +177,8 @@ def compared(
     *,
     same: float = 0.0,
 ) -> int:
-    """1 where a score stands above another, -1 where it stands below, 0 where they cannot be told apart: they differ by
-    no more than `same` or by rounding alone, or what they were measured to within overlaps."""
+    """1 where a score is above another, -1 where it is below, 0 where they do not differ: they are within `same` or
+    within rounding, or their confidence ranges overlap."""
     if spread is not None and than_spread is not None:
         return (spread[0] > than_spread[1]) - (spread[1] < than_spread[0])
     if math.isclose(score, than, rel_tol=_ROUNDING):
@@ -193,8 +187,8 @@ def compared(
 
 
 def compared_costs(cost: str, other: str) -> int:
-    """1 where an exact cost (`7/3`, `-2`) is larger than another, -1 where it is smaller, 0 where they are equal. As
-    `Fraction` has it, without making any: this runs for every instance of every program."""
+    """1 where an exact cost (`7/3`, `-2`) is larger than another, -1 where it is smaller, 0 where they are equal. It
+    makes no `Fraction`, since it runs for every instance of every program."""
     if cost == other:
         return 0
     above, _, below = cost.partition("/")

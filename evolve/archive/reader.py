@@ -1,4 +1,4 @@
-"""Reading the record of a run: what it holds, and its texts."""
+"""Reading a run: the state that its events add up to, and its texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ from evaluator.evaluation import Evaluation, headline_of_error
 from evaluator.sandbox.protocol import strict_json
 from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
+from evolve.archive.consistency import find_inconsistency, recompute_mismatch
 from evolve.archive.events import (
     CalledEvent,
     EvaluatedEvent,
@@ -20,9 +21,8 @@ from evolve.archive.events import (
     read_event,
 )
 from evolve.archive.fingerprint import fingerprint
-from evolve.archive.journal import DamagedJournal, Entry, Journal
+from evolve.archive.journal import DamagedJournal, Entry, Journal, is_held
 from evolve.archive.layout import ANSWERS, GIT, JOURNAL, read_config, require_folder
-from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import improves, measured_against, paired_scores, would_be_best
 from evolve.archive.records import (
@@ -36,7 +36,6 @@ from evolve.archive.records import (
 )
 from evolve.archive.refs import Refs
 from evolve.archive.state import State
-from evolve.archive.truth import contradiction, misjudged
 from evolve.core.completion import FAILURE_REASONS, Completion, FinishReason, RequestKey
 from evolve.core.errors import ArchiveError
 from evolve.core.program import PatchKind, Program
@@ -44,14 +43,14 @@ from evolve.core.usage import Spending
 from evolve.lang.python_source import MAX_SOURCE_BYTES
 
 SHORT = 8
-"""How many letters of a commit are shown. That many digits are the beginning of a commit, and fewer a generation."""
+"""Letters of a commit that are shown. A number with fewer digits is a generation."""
 _HEX = frozenset("0123456789abcdef")
 _UNSOUND = (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError)
-"""What adding an event raises that cannot be right."""
+"""The errors of adding an event that cannot be right."""
 
 
 class RunReader(State):
-    """One run's record, as it can be read: the sum of its events, and the texts in git. `Archive` writes it."""
+    """One run to be read: the sum of its events, and the texts in git. `Archive` writes it."""
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -90,19 +89,19 @@ class RunReader(State):
         self.close()
 
     def more(self) -> int:
-        """Read what was appended since the run was opened, or since the last call; how many events that are.
+        """Read the events appended since the run was opened, or since the last call; returns how many.
 
-        A line that is half-written is left for a later call. Raises ArchiveError where what was added is damaged, or
-        the journal was cut or replaced: open the run again then.
+        A half-written line is left for a later call. Raises ArchiveError where an appended line is damaged, or the
+        journal was cut or replaced: open the run again then.
         """
         return self._add_all(self.journal.more())
 
     def _add_all(self, entries: Iterable[Entry]) -> int:
-        """Add what the journal holds further; how many events that were.
+        """Add further events of the journal; returns how many.
 
         Raises DamagedJournal at an event that cannot be right, ArchiveError when the commit of a program is missing.
         """
-        known, read = len(self.programs), 0
+        programs_before, read = len(self.programs), 0
         for entry in entries:
             read += 1
             try:
@@ -111,17 +110,17 @@ class RunReader(State):
                 why = f"it lacks {cause}" if isinstance(cause, KeyError) else one_line(str(cause), 300)
             if why is not None:
                 raise DamagedJournal(self.journal.path, line=entry.line, offset=entry.offset, why=why)
-        self._require_commits(self.programs[known:])
+        self._require_commits(self.programs[programs_before:])
         return read
 
     def _add_checked(self, entry: Entry) -> str | None:
-        """Add an event that was read. Why it cannot be true, if it cannot: what becomes the best is computed again."""
+        """Add an event that was read; returns why it cannot be true, if it cannot. A new best is computed again."""
         best = self.best
-        why = contradiction(entry.event)
+        why = find_inconsistency(entry.event)
         if why is None:
             self.apply(entry)
             if self.best is not best and isinstance(entry.event, EvaluatedEvent | RescoredEvent):
-                why = misjudged(entry.event.evaluation, self.identity)
+                why = recompute_mismatch(entry.event.evaluation, self.identity)
         return why
 
     def _require_commits(self, programs: Sequence[ProgramRecord]) -> None:
@@ -138,8 +137,8 @@ class RunReader(State):
     # -- what the run holds -------------------------------------------------------------------------------------
 
     def config_text(self, digest: str | None = None) -> str:
-        """The run's configuration, as it is in force or (by its digest) as it was in an earlier session. Raises
-        ArchiveError where it is not kept as it was."""
+        """The run's configuration, as now in force or (by its digest) of an earlier session. Raises ArchiveError where
+        the file is missing or was changed."""
         return read_config(self.folder, digest or self.config_digest)
 
     def would_be_best(self, generation: int, evaluation: Evaluation) -> bool:
@@ -148,41 +147,33 @@ class RunReader(State):
 
     @property
     def held_out_of_best(self) -> HeldOutEvent | None:
-        """What the best program scores on the held-out suite."""
+        """The score of the best program on the held-out suite."""
         return None if self.best is None else self.held_out_scores.get(self.best.generation)
 
     @property
     def fresh_of_best(self) -> FreshState:
-        """Where the check of the best program on fresh instances stands; there is none of a run without a best."""
+        """The state of the best program's check on fresh instances; without a best there is none to make."""
         return FreshState.NOT_AVAILABLE if self.best is None else self.fresh_check(self.best.generation).state
 
     @property
     def best_holds(self) -> bool:
-        """Whether nothing is known against the best program from other instances: it is not overfitted, and correct on
-        the held-out suite, if there is one, and on fresh instances, if they were tried."""
-        others = set(FreshState) - {FreshState.FAILED}
-        return self.best is None or self.holds(self.best, others)
+        """Whether the best program passes on other instances: it is not overfitted, and correct on the held-out suite,
+        if there is one, and on fresh instances, if they were tried."""
+        return self.best is None or self.holds(self.best, set(FreshState) - {FreshState.FAILED})
 
     @property
     def would_lead(self) -> ProgramRecord | None:
-        """The program that is to be confirmed now: the highest that stood above the best, and was not confirmed yet,
-        when that became its turn."""
-        leading = self.leading
-        return None if leading is None else self.by_generation[leading]
-
-    @property
-    def ended_since_lead(self) -> int:
-        """How many generations have ended since it became the turn of that program."""
-        return len(self.ends) - self.ended_at_lead
+        """The program to be confirmed now: the highest candidate when its turn came."""
+        return None if self.leading is None else self.by_generation[self.leading]
 
     @property
     def ahead(self) -> ProgramRecord | None:
-        """What the search goes by as the best: a candidate as soon as there is one."""
+        """The best for the search: the highest candidate as soon as there is one."""
         return self.highest(self.waiting) or self.best
 
     @property
     def candidates(self) -> Sequence[ProgramRecord]:
-        """Every program that stands above the best, and is not confirmed yet."""
+        """Every program that ranks above the best and is not confirmed yet."""
         return [self.by_generation[generation] for generation in self.waiting]
 
     @property
@@ -197,12 +188,12 @@ class RunReader(State):
 
     @property
     def position(self) -> int:
-        """How much a search knows by now: see `history`."""
+        """How much a search knows by now: the length of `history`."""
         return len(self.turns)
 
     def history(self, position: int | None = None, *, since: int = 0) -> Iterator[EndedGeneration | ProgramRecord]:
-        """What a search knows, the first `position` of it or all, without the first `since`, in order: each
-        generation as it was at its end, and the record of each program that was confirmed or withdrawn later."""
+        """What a search knows, in order: each generation as it was at its end, and the record of each program that was
+        confirmed or withdrawn later. Only the first `position` entries (None: all), without the first `since`."""
         for generation, confirmed in self.turns[since:position]:
             record = self.by_generation.get(generation)
             if not confirmed:
@@ -211,22 +202,21 @@ class RunReader(State):
                 yield record
 
     @property
-    def last_told(self) -> Iterator[EndedGeneration | ProgramRecord]:
-        """What a search learns when a generation has just ended: that, and what was confirmed before and counts
-        from now on."""
+    def latest_turns(self) -> Iterator[EndedGeneration | ProgramRecord]:
+        """The end of `history` that a search learns when a generation has just ended: this generation, and the
+        confirmations that count from now on."""
         turns, at = self.turns, len(self.turns) - 1
         while turns[at][1]:
             at -= 1
         return self.history(since=at)
 
     def endings(self, *, since: int = 0) -> Iterator[EndedGeneration]:
-        """The generations that have ended, in the order in which they did, without the first `since`, as they are on
-        record now."""
+        """The generations that have ended, in that order, without the first `since`, as now on record."""
         return map(self.ended_generation, self.ends[since:])
 
     def ended_generation(self, generation: int, *, then: bool = False) -> EndedGeneration:
-        """A generation that has ended, with its program as it is on record now, or (`then`) as it was at that end.
-        Raises KeyError for one that was not begun."""
+        """A generation that has ended, with its program as now on record, or (`then`) as it was at that end. Raises
+        KeyError for a generation that was not begun."""
         asked = self.generations.get(generation)
         moment = self.moments.get(generation, BEGINNING)
 
@@ -236,10 +226,9 @@ class RunReader(State):
 
         program = self.by_generation.get(generation)
         program = at_its_end(program) if program is not None and counts(program) else None
-        searched = asked is not None and asked.kind == PatchKind.TUNE  # which asks no model
+        searched = asked is not None and asked.kind == PatchKind.TUNE  # a search asks no model
         attempts = [] if searched else self.attempts(generation)
-        known = self.accounts.calls
-        questions = [(one, calls_of(one, known.get(one.key, ()))) for one in attempts]
+        questions = [(attempt, calls_of(attempt, self.calls(attempt.key))) for attempt in attempts]
         return EndedGeneration(
             generation=generation,
             status=self.statuses[generation],
@@ -252,10 +241,10 @@ class RunReader(State):
             kind=PatchKind.INITIAL if asked is None else asked.kind,
         )
 
-    def _improvement(self, program: ProgramRecord, known: Callable[[ProgramRecord], ProgramRecord]) -> float | None:
+    def _improvement(self, program: ProgramRecord, at: Callable[[ProgramRecord], ProgramRecord]) -> float | None:
         if not program.parents:
             return None
-        seen = [known(self.by_commit[commit]) for commit in (program.parents[0], *program.inspirations)]
+        seen = [at(self.by_commit[commit]) for commit in (program.parents[0], *program.inspirations)]
         base = measured_against(program, seen)
         if base.stale or not improves(program, base):
             return None
@@ -272,8 +261,7 @@ class RunReader(State):
         return first.model if sent and not first.repair else None
 
     def fault(self, generation: int) -> str | None:
-        """What went wrong in a generation that has ended: how its program failed, or why there is none. None for a
-        program that is correct."""
+        """Why a generation that has ended has no correct program: how it failed, or why there is none; else None."""
         record = self.by_generation.get(generation)
         if record is None:
             deciding = self.deciding(generation)
@@ -283,12 +271,12 @@ class RunReader(State):
         )
 
     def children(self, commit: str, most: int) -> Sequence[int]:
-        """The latest generations of `made_of` a program, at most so many, lowest first."""
+        """The latest generations of `made_of` a program, at most `most`, lowest first."""
         return sorted(self.made_of.get(commit, ())[-most:])
 
     @property
     def to_rescore(self) -> Sequence[ProgramRecord]:
-        """The programs that are to be scored again, since the evaluator has changed."""
+        """The programs to be scored again, since the evaluator has changed."""
         return [self.by_generation[generation] for generation in self.outdated]
 
     @property
@@ -297,43 +285,39 @@ class RunReader(State):
         return self.journal.writable or is_held(self.folder / JOURNAL)
 
     @property
-    def postponed(self) -> list[str]:
-        """What could not be written and can wait, in sentences: the run goes on, and opening it again mends it."""
-        return [said for said in (self.refs.trouble, self.objects.trouble) if said is not None]
+    def deferred_writes(self) -> list[str]:
+        """Writes that failed and can wait, in sentences: the run goes on, and opening it again repairs them."""
+        return [trouble for trouble in (self.refs.trouble, self.objects.trouble) if trouble is not None]
 
     @property
     def spent(self) -> Spending:
-        """What all calls took: tokens, and money as far as it is known."""
+        """The cost of all calls: tokens, and money where its price is known."""
         return self.accounts.spent
 
     @property
     def under_way(self) -> Spending:
-        """What is kept for calls that were sent and have no end on record; `spent` has none of it."""
+        """The estimate of calls that were sent and have no end on record; `spent` does not include it."""
         return self.accounts.under_way()
 
     def http_attempts(self, question: AttemptRecord | MetaAnsweredEvent | None, key: RequestKey) -> list[Call]:
         """The HTTP attempts of a question, each with its end; under way are those that `under_way` counts."""
         return calls_of(question, self.calls(key), under_way=self.accounts.is_sent(key))
 
-    def committed(self, *, but: RequestKey | None = None) -> Spending:
-        """What the requests without an end may take, that with the key `but` aside; `calls` counts those not sent."""
-        return self.accounts.committed(but=but)
-
     def seen(self, source_hash: str) -> ProgramRecord | None:
         """The first program recorded with that hash of its normalised syntax tree."""
-        found = self.by_hash.get(source_hash)
-        return None if found is None else self.by_generation[found.generation]
+        first = self.by_hash.get(source_hash)
+        return None if first is None else self.by_generation[first.generation]
 
     def program(self, generation: int) -> ProgramRecord | None:
-        """The program of a generation, if one came of it."""
+        """The program of a generation, if it has one."""
         return self.by_generation.get(generation)
 
     def attempts(self, generation: int) -> list[AttemptRecord]:
-        """The questions put for a generation, in order; none for the initial program."""
+        """The questions asked for a generation, in order; none for the initial program."""
         return list(self.questions.get(generation, {}).values())
 
     def unfinished(self) -> list[Unfinished]:
-        """The generations without an end, lowest first: what resume goes on with."""
+        """The generations without an end, lowest first: where a resumed run continues."""
         return [self._unfinished(generation) for generation in sorted(self.open_generations)]
 
     def _unfinished(self, generation: int) -> Unfinished:
@@ -385,19 +369,21 @@ class RunReader(State):
             how = "was not begun" if status is None else f"made no program ({status.value})"
             raise self._not_found(f"generation {name} {how}")
         prefix = name.lower()
-        found = [r for r in self.programs if r.commit.startswith(prefix)] if prefix and set(prefix) <= _HEX else []
-        if len(found) > 1:
-            which = ", ".join(f"{r.commit[: len(prefix) + SHORT]} (generation {r.generation})" for r in found[:5])
-            raise ArchiveError(f"{self.folder}: {len(found)} commits begin with {prefix!r}: {which}; give more letters")
-        if not found:
+        matches = [r for r in self.programs if r.commit.startswith(prefix)] if prefix and set(prefix) <= _HEX else []
+        if len(matches) > 1:
+            which = ", ".join(f"{r.commit[: len(prefix) + SHORT]} (generation {r.generation})" for r in matches[:5])
+            raise ArchiveError(
+                f"{self.folder}: {len(matches)} commits begin with {prefix!r}: {which}; give more letters"
+            )
+        if not matches:
             raise self._not_found(f"there is no program {one_line(name, 60)!r}")
-        return found[0]
+        return matches[0]
 
     def _not_found(self, why: str) -> ArchiveError:
-        known, choice = self.by_generation, "it has no programs"
-        if known:
+        generations, choice = self.by_generation.keys(), "it has no programs"
+        if generations:
             choice = (
-                f"it has {len(known)}, of generations {min(known)} to {max(known)}: "
+                f"it has {len(generations)}, of generations {min(generations)} to {max(generations)}: "
                 "give a generation, `best`, or the first letters of a commit"
             )
         return ArchiveError(f"{self.folder}: {why}; {choice}")
@@ -418,7 +404,7 @@ class RunReader(State):
         source = self._file(record.commit, self.program_file)
         if len(source) > MAX_SOURCE_BYTES:
             where = f"{self.folder / GIT}: the program of generation {record.generation}"
-            raise ArchiveError(f"{where} is longer than {MAX_SOURCE_BYTES} characters, and no program is")
+            raise ArchiveError(f"{where} is longer than {MAX_SOURCE_BYTES} characters, the most for a program")
         return source
 
     def patch_text(self, record: ProgramRecord) -> str:
@@ -426,7 +412,7 @@ class RunReader(State):
         return self._file(record.commit, "patch.txt")
 
     def answers(self, record: ProgramRecord) -> list[object] | None:
-        """What a program that became the best answered, per instance, as the judge took it: its certificate. None where
+        """The certificate of a program that became the best: its answer per instance, as the judge took it. None where
         none is kept. Raises ArchiveError when it is lost or damaged."""
         if (commit := self.certificates.get(record.generation)) is None:
             return None
@@ -434,7 +420,7 @@ class RunReader(State):
             match strict_json(self._file(commit, ANSWERS)):
                 case list(answers):
                     return answers
-            why = "it is no list"
+            why = "it is not a list"
         except (ValueError, RecursionError) as cause:
             why = str(cause)
         raise ArchiveError(f"{self.folder / GIT}: the commit {commit} holds no answers ({why})")
@@ -461,16 +447,16 @@ class RunReader(State):
             ) from None
 
     def costs(self, record: ProgramRecord) -> list[str | None]:
-        """What a program costs on each instance, exact (`7/3`), None where it failed, read from the journal again."""
+        """The exact cost of a program on each instance (`7/3`), None where it failed, read from the journal again."""
         document = self.journal.document_at(*self.places[record.generation])
         return cast("list[str | None]", document["evaluation"]["costs"])
 
     def events(self) -> Iterator[Event]:
-        """Every event that was read or written so far, in order, read from the journal again."""
+        """Every event so far, in order, read from the journal again."""
         return map(read_event, self.journal.documents())
 
     def fingerprint(self) -> str:
-        """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
+        """The sha256, in hex, that equal archives share (see `evolve.archive.fingerprint`)."""
         return fingerprint(self.journal.documents(), self.wanted_refs())
 
 

@@ -1,4 +1,4 @@
-"""What the archive tells of a run: plain frozen values, without the texts, which stay in git until asked for."""
+"""The records of a run as frozen values. Texts stay in git until they are asked for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,20 +12,19 @@ from evolve.core.program import Origin, PatchKind
 from evolve.core.usage import NOTHING, Spending, Usage
 
 COSTS_KEPT = 1000
-"""The record of a program holds its costs where there are no more instances than that."""
-
+"""A program's record holds its costs up to this many instances."""
 
 EVALUATED_REASONS = frozenset(outcome.value for outcome in Outcome if outcome is not Outcome.OK)
 """Reasons of `refused` events that send a program's failed evaluation back to its model."""
 
 OPEN = (Status.ASKED, Status.ANSWERED)
-"""Of a generation that has not ended."""
+"""The statuses of a generation that has not ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
     """Where a run stood when a generation ended: the wall seconds, how many generations had ended (this one included),
-    and what all calls had taken so far. What a curve over attempts, hours or dollars is drawn from."""
+    and what all calls had cost so far. Curves over attempts, hours or dollars are drawn from moments."""
 
     t: float = 0.0
     position: int = 0
@@ -33,7 +32,7 @@ class Moment:
 
 
 BEGINNING = Moment()
-"""Before anything had ended."""
+"""Before any generation had ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +54,17 @@ class ProgramRecord:
     quarantine: str | None
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
-    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
-    confirmed: OrderRange | None = None  # what a confirmed program scores in other orders
+    spread: tuple[float, float] | None = None  # confidence range of the score, where the clock or chance is in it
+    confirmed: OrderRange | None = None  # scores of a confirmed program in other orders
     self_judged: bool = False  # the program shares the process that made its score
-    overfitted: str | None = None  # why what it gains on the suite is not believed to hold elsewhere, if so
-    costs: str = ""  # of a correct program: its exact cost on each instance, with a space between (see COSTS_KEPT)
+    overfitted: str | None = None  # why its gains on the suite do not generalise, if so
+    costs: str = ""  # of a correct program: its exact costs, separated by spaces (see COSTS_KEPT)
     moment: Moment = BEGINNING  # when it was recorded
-    stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
+    stale: bool = False  # an earlier judge made its score: it is shown, and never compared
     objective: Objective = SCORE_ITSELF
     metric_bound: float | None = None
     best_known: BestKnown | None = None
-    beyond: str | None = None  # which listed values it beats, where it beats every one and is confirmed elsewhere
+    beyond: str | None = None  # the listed values that it beats: all of them, confirmed on other instances
     excluded: bool = False  # a person took it out of choice and best
 
     @property
@@ -75,65 +74,63 @@ class ProgramRecord:
 
     @property
     def value(self) -> float | None:
-        """The task's own metric: what people are shown. None of a program that is not correct."""
+        """The task's own metric, as people see it; None where the program is not correct."""
         return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
 
     @property
     def score_as(self) -> tuple[str, int]:
-        """Under which name, and with which sign, the score is a metric: `("makespan", -1)` where it is the negated
-        makespan."""
+        """The metric's name and sign in the score: `("makespan", -1)` where the score is the negated makespan."""
         scale = self.objective.scale(self.combined_score, self.value)
         return scale.metric, scale.direction.sign
 
     @property
     def value_bound(self) -> float | None:
-        """What `value` would be with every instance at its bound; None without one."""
+        """The `value` with every instance at its bound; None without a bound."""
         return self.ceiling if self.objective.metric == COMBINED else self.metric_bound
 
     @property
     def value_gap(self) -> float | None:
-        """How far `value` is from its bound; None without one."""
+        """How far `value` is from its bound; None without a bound."""
         return self.objective.gap(self.value, self.value_bound)
 
 
 CONFIRMING = (FreshState.HELD, FreshState.NOT_AVAILABLE)
-"""States that leave nothing open."""
+"""The states in which a check on fresh instances has nothing left to try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreshCheck:
-    """All samples of one program, in order. A first sample that fails may do so by chance: a second one follows it, and
-    counts."""
+    """All samples of fresh instances that one program was tried on, in order. A first sample may fail by chance: a
+    second one follows, and counts."""
 
     samples: tuple[FreshEvent, ...] = ()
 
     @property
     def whole(self) -> tuple[FreshEvent, ...]:
-        """The samples of which every instance was tried."""
-        return tuple(one for one in self.samples if one.state in (FreshState.HELD, FreshState.FAILED))
+        """The samples whose instances were all tried."""
+        return tuple(sample for sample in self.samples if sample.state in (FreshState.HELD, FreshState.FAILED))
 
     @property
     def counts(self) -> FreshEvent | None:
-        """The sample that counts: the last whole one, else the last one; None without any."""
+        """The sample that counts: the last whole one, else the last; None without samples."""
         return next(iter([*self.whole[-1:], *self.samples[-1:]]), None)
 
     @property
     def state(self) -> FreshState:
-        """Where the check stands. A first sample that failed leaves it open until there is a second."""
+        """The state of the check. A first sample that failed leaves it open until there is a second."""
         if self.whole and (self.whole[-1].state is FreshState.HELD or len(self.whole) > 1):
             return self.whole[-1].state
-        if any(one.count for one in self.samples):
+        if any(sample.count for sample in self.samples):
             return FreshState.PARTLY_TRIED
         return self.samples[-1].state if self.samples else FreshState.NOT_TRIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRecord:
-    """One question put to a model: attempt `attempt` (0, 1, ...) of a generation, and what became of it.
+    """One question to a model: attempt `attempt` (0, 1, ...) of a generation, and its outcome.
 
-    `reason` is a stable short name (`truncated`, `no_match`, ...) and `message` what was told to the model, both
-    None unless it was refused. `prompt`, `answer` and `reasoning` are object ids of blobs, None where there is no such
-    text.
+    `reason` is a stable short name (`truncated`, `no_match`, ...) and `message` what the model is sent back, both None
+    unless the answer was refused. `prompt`, `answer` and `reasoning` are object ids of blobs, None without such a text.
     """
 
     generation: int
@@ -148,21 +145,21 @@ class AttemptRecord:
     usage: Usage = NOTHING
     finish_reason: str | None = None
     reasoning: str | None = None
-    guidance: Mapping[str, int] | None = None  # the meta document of the prompt, and which `recommendation` it held
-    followed: Followed | None = None  # what the answer says of that recommendation, if it does
-    shortened: bool = False  # the prompt would have been too long, so that less was asked than was chosen
+    guidance: Mapping[str, int] | None = None  # the insights report in the prompt, and which `recommendation` of it
+    followed: Followed | None = None  # what the answer says of that recommendation
+    shortened: bool = False  # the prompt would have been too long, so parts of it were left out
     instead_of: str | None = None  # the model that was chosen, and has been given weight 0 since
     repair: bool = False  # there was something to repair, for which `repair_model` was asked
-    tuning: Mapping[str, int] | None = None  # what a search over numbers took, where that answered (see Completion)
+    tuning: Mapping[str, int] | None = None  # counts of the search over numbers that answered (see Completion)
 
     @property
     def key(self) -> PatchKey:
-        """That of its request."""
+        """The key of its request."""
         return PatchKey(self.generation, self.attempt)
 
     @property
     def failure(self) -> Outcome | None:
-        """How the program of its answer failed, if that went back to the model."""
+        """How the program of its answer failed, if the failure went back to the model."""
         if self.answer is None or self.reason is None or self.reason not in EVALUATED_REASONS:
             return None
         return Outcome(self.reason)
@@ -181,9 +178,9 @@ class Funnel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
-    """What one model had to do with a generation: whether it answered, whether its last answer there gave a program
-    (new or known already), how many of its calls failed, and what all of them took. `fair` leaves out the calls that a
-    kill cut off, so that a run that was killed decides as one that was not."""
+    """One model's part in a generation: whether it answered, whether its last answer gave a program (new or known), how
+    many of its calls failed, and what all of them cost. `fair` leaves out the calls that a kill cut off, so that a
+    killed run decides as any other."""
 
     model: str
     answered: bool
@@ -195,13 +192,12 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedGeneration:
-    """One generation at its end, as the search is told of it: the parent that it was made from (None for the initial
-    program), and the program that came of it, if one did whose score counts.
+    """One generation at its end, as the search sees it: its parent (None for the initial program), and its program, if
+    it has one whose score counts.
 
-    `improvement`: how far its score is above that of what it was made from (of a crossover: of the best that it saw),
-    0 where that is not correct; None unless it is better. `models`: those that were asked, in that order. `arm`: the
-    one that `search.models` chose; None where it was not up to that: a repair of the search's own, or nothing was
-    sent.
+    `improvement`: how far its score is above its parent's (of a crossover: above the best that it saw), 0 where the
+    parent is not correct; None unless it is better. `models`: those that were asked, in order. `arm`: the model that
+    `search.models` chose; None for a repair of the search's own, or where nothing was sent.
     """
 
     generation: int
@@ -217,9 +213,9 @@ class EndedGeneration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
-    """A generation to go on with, `asked` for as it was last. With an `answer`, attempt `attempt` is written down and
-    paid for: it is to be judged, and nothing asked. Without one, `attempt` is to be asked (for the first time, or again
-    after a crash). `refusals` are the answers, messages and reasons of the attempts before it."""
+    """A generation without an end, and the question `asked` last. With an `answer`, attempt `attempt` is paid for and
+    recorded: it is evaluated, and nothing is asked. Without one, `attempt` is asked (for the first time, or again after
+    a crash). `refusals` are the answers, messages and reasons of the attempts before it."""
 
     asked: AskedEvent
     attempt: int
@@ -234,15 +230,15 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaRecord:
-    """Where the meta-summarizer stands.
+    """The state of the meta-summarizer.
 
-    `begun` is how many programs there were when its last round began, `shown` when that of its last report did, and
-    `closings` when sessions ended with a report of their own, which is among `reports` and in no prompt; `asked` is how
-    many generations had been asked for when the last report came into force, `calls` how many answers its round took;
-    `position` is how much a search knew at the last call of the round under way, None between two rounds;
-    `state` is what the last round left to the next, `problems` why it gave no report, `reports` each report by its
-    number of programs, `corrections` what the check changed in each, `written` when it was made (wall seconds),
-    `answers` the `meta_answered` event of each request of the round under way.
+    `begun` is the number of programs when its last round began, `shown` when the round of its last report did, and
+    `closings` when sessions ended with a report of their own, which is among `reports` and in no prompt. `asked` counts
+    the generations begun when the last report came into force, `calls` the answers that its round took. `position` is
+    how much a search knew at the last call of the round under way, None between rounds. `state` is what the last round
+    left to the next, `problems` why it gave no report, `reports` each report by its number of programs, `corrections`
+    what the check changed in each, `written` when it was made (wall seconds), and `answers` the `meta_answered` event
+    of each request of the round under way.
     """
 
     begun: int
@@ -260,5 +256,5 @@ class MetaRecord:
 
     @property
     def closed(self) -> int:
-        """How many programs there were when a session last ended with a report of its own."""
+        """The number of programs when a session last ended with a report of its own."""
         return max(self.closings, default=0)

@@ -1,8 +1,8 @@
 """The refs of `programs.git`, all of them in `packed-refs`: they follow the journal, and are written from it.
 
-They are written together, now and then, so that they may be some programs behind: for git's own commands alone, since
-nothing here reads a run by its refs. What a crash takes away, the next opening for writing puts back. So refs that
-cannot be written end no run: they wait for the next time, and `trouble` says why.
+They are written together, now and then, so they may be some programs behind. They serve git's own commands alone:
+nothing here reads a run by its refs, and opening a run for writing restores them. So refs that cannot be written end
+no run: they are written later, and `trouble` says why.
 """
 
 import contextlib
@@ -11,8 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from evolve.archive.disk import using, write_all
-from evolve.archive.plain import MAX_PACKED_REFS, read_plain
+from evolve.archive.disk import MAX_PACKED_REFS, os_errors_as_machine_errors, read_regular_file, write_all
 from evolve.core.errors import ArchiveError
 
 BEST = "refs/heads/best"
@@ -20,11 +19,11 @@ ATTEMPTS = "refs/evolve/attempts"
 CERTIFICATES = "refs/evolve/certificates"
 _TAGS = "refs/tags/gen"
 _OWN = (_TAGS, BEST, ATTEMPTS, CERTIFICATES)
-"""The names that are ours, each a ref or a folder of refs; all others are left alone."""
+"""Our refs and folders of refs; all others are left alone."""
 _STALE_S = 1.0
-"""git holds a lock for milliseconds: one that is older was left by a writer that was killed."""
+"""git holds a lock for milliseconds: an older one was left by a killed writer."""
 _MOST = 300_000
-"""Lines of `packed-refs`: those of as many programs."""
+"""Lines of `packed-refs`: one per program."""
 _HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 
 
@@ -42,9 +41,9 @@ class Refs:
         self.trouble: str | None = None
 
     def follow(self, expected: Mapping[str, str]) -> None:
-        """Make our refs equal to `expected`. Raises MachineError, ArchiveError where they cannot even be read."""
+        """Make our refs equal to `expected`. Raises MachineError or ArchiveError where they cannot be read."""
         self.trouble = None
-        with using(self._packed, "read"):
+        with os_errors_as_machine_errors(self._packed, "read"):
             loose = self._loose()
             if not loose and self._following(expected) == self._read():
                 return
@@ -59,19 +58,19 @@ class Refs:
             self.trouble = f"{self._repository}: refs could not be written ({why}); opening the run again repairs them"
 
     def is_held(self) -> bool:
-        """Whether somebody holds the lock of git's refs now."""
+        """Whether some process holds the lock of git's refs now."""
         return Path(f"{self._packed}.lock").exists()
 
     def sweep(self) -> None:
-        """Remove the lock that a killed writer left. For who holds the run's lock. Raises MachineError."""
+        """Remove the lock that a killed writer left; needs the run's lock. Raises MachineError."""
         lock, until = Path(f"{self._packed}.lock"), time.monotonic() + _STALE_S
-        with using(lock, "removed"), contextlib.suppress(FileNotFoundError):
+        with os_errors_as_machine_errors(lock, "removed"), contextlib.suppress(FileNotFoundError):
             while time.time() - lock.lstat().st_mtime < _STALE_S and time.monotonic() < until:
                 time.sleep(0.02)
             lock.unlink()
 
     def _following(self, expected: Mapping[str, str]) -> bytes:
-        """What `packed-refs` should hold. Refs that are not ours stay byte for byte."""
+        """The content that `packed-refs` should have. Refs that are not ours stay byte for byte."""
         header, refs, name = _HEADER, dict[bytes, list[bytes]](), b""
         for line in filter(None, self._read().split(b"\n")):
             whole = line + b"\n"
@@ -88,15 +87,15 @@ class Refs:
 
     def _read(self) -> bytes:
         try:
-            data = read_plain(self._packed, MAX_PACKED_REFS)
+            data = read_regular_file(self._packed, MAX_PACKED_REFS)
         except FileNotFoundError:
             return b""
         if data.count(b"\n") > _MOST:
-            raise ArchiveError(f"{self._packed}: it has more than {_MOST} lines, and so is none of a run; remove it")
+            raise ArchiveError(f"{self._packed}: it has more than {_MOST} lines, too many for a run; remove it")
         return data
 
     def _loose(self) -> list[Path]:
-        """Refs of ours in a file of their own, which would count before `packed-refs`: git's, or those of a clone."""
+        """Our refs in files of their own, written by git or a clone: they would override `packed-refs`."""
         paths = [self._repository / own for own in _OWN]
         paths += [path for folder in paths if folder.is_dir() for path in folder.iterdir()]
         return [path for path in paths if path.is_file() and path.suffix != ".lock"]
@@ -104,8 +103,8 @@ class Refs:
 
 @contextlib.contextmanager
 def _replacing(path: str) -> Iterator[int]:
-    """The lock of a file as git takes it, to write into: it takes the file's place at the end. Raises OSError,
-    FileExistsError among them."""
+    """Write a file as git does: into its lock file, which replaces it at the end. Raises OSError, FileExistsError among
+    them."""
     descriptor = os.open(path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         try:
@@ -113,7 +112,7 @@ def _replacing(path: str) -> Iterator[int]:
         finally:
             os.close(descriptor)
         os.rename(path + ".lock", path)  # noqa: PTH104
-    except BaseException:  # boundary: whatever happened, nobody waits for a lock of ours
+    except BaseException:  # boundary: whatever happened, no lock of ours stays
         with contextlib.suppress(OSError):
             os.unlink(path + ".lock")  # noqa: PTH108
         raise

@@ -1,8 +1,8 @@
-"""What an insights report says, as data, and how it reads. The events `summarised` and `closed` hold it.
+"""An insights report as data and as Markdown. The events `summarised` and `closed` hold it.
 
-A text is a tuple of pieces: prose, and citations, each with what code states in its place. `shown` is the text with the
-statements, for people and for the prompts of proposals; `cited` is the text with the citations, for a model that
-revises it. Nothing is read back from either.
+A text is a tuple of pieces: prose, and citations, each with the statement that code puts in its place. `shown` is the
+text with the statements, for people and for the prompts of proposals; `cited` is the text with the citations, for a
+model that revises it. Nothing is parsed from either.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ SECTIONS: Final = (
     "Performance Analysis",
 )
 _INTROS: Final = {
-    SUMMARIES: "What each program evaluated since the last document does, and how it did:",
+    SUMMARIES: "What each program evaluated since the last report does, and how it performed:",
     SCRATCHPAD: "What the run as a whole has taught so far:",
     RECOMMENDATIONS: "What the next proposals should try:",
 }
@@ -38,8 +38,8 @@ _LIST = Field(strict=False, max_length=MAX_ITEMS)  # a list in JSON is a tuple h
 
 
 class Citation(Section):
-    """One generation, or several as the steps from the first to the last; or (`figure`) one figure of a generation, or
-    `instance 3`, on which it is the best. `shown` is what code states of it."""
+    """A generation, several as the steps from the first to the last, or (`figure`) one figure of a generation or an
+    instance (`instance 3`) on which it is the best. `shown` is the statement of code."""
 
     generations: Annotated[tuple[Number, ...], _LIST]
     figure: String = ""
@@ -56,8 +56,8 @@ Strings = Annotated[tuple[String, ...], _LIST]
 
 
 class ProgramSummary(Section):
-    """What one program does and how it did. Generation, patch name and correctness are the record's, never a model's;
-    the performance is code's own statement."""
+    """What one program does and how it performed. Generation, patch name and correctness come from the record, never
+    from a model; code states the performance."""
 
     generation: Number
     patch_name: String
@@ -83,7 +83,7 @@ class ProgramSummary(Section):
 
 
 class Insight(Section):
-    """One point of a section, such as a list item. `mark` is what stands between it and the point before it."""
+    """One point of a section, such as a list item. `mark` is the text between it and the point before it."""
 
     mark: String = ""
     text: Text
@@ -120,12 +120,12 @@ class Recommendation(Section):
 
     @property
     def whole(self) -> Text:
-        """Title and text, as they stand in the report and in prompts."""
+        """Title and text, as in the report and in prompts."""
         return ("**", *self.title, "**", *self.text) if self.title else self.text
 
 
 class InsightsReport(Section):
-    """One insights report. `warning` is for its readers: no prompt holds it. `outcomes` tell what came of the earlier
+    """One insights report. `warning` is for its readers: no prompt holds it. `outcomes` are the results of earlier
     recommendations, a line each."""
 
     warning: String = ""
@@ -136,8 +136,8 @@ class InsightsReport(Section):
 
 
 class Problem(Section):
-    """A question of a round without a usable answer, and why: for each `generation` that it was to summarise, or for
-    the insights; or why the report as a whole could not be kept."""
+    """Why a question of a round has no usable answer, for each `generation` to summarise or for the insights; or why
+    the whole report could not be kept."""
 
     step: Annotated[MetaStep, Field(strict=False)] | Literal["report"]
     part: Number = 1
@@ -147,8 +147,8 @@ class Problem(Section):
 
 
 class Round(Section):
-    """How a round that writes a report ended. Without a `report`, `pending` are the summaries that the next round takes
-    over. `corrections` are what was taken out of the texts of models, one line each."""
+    """The end of a round that writes a report. Without a `report`, the next round takes over the `pending` summaries.
+    `corrections` say what was removed from the texts of models, one line each."""
 
     report: InsightsReport | None = None
     pending: Annotated[tuple[ProgramSummary, ...], _LIST] = ()
@@ -157,28 +157,28 @@ class Round(Section):
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Why there is no report, a line each; none where there is one."""
-        return tuple(f"{one.step}: {one.why}" for one in self.problems if one.generation is None)
+        """Why there is no report, a line each; empty if there is one."""
+        return tuple(f"{problem.step}: {problem.why}" for problem in self.problems if problem.generation is None)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the report is not the models' own words, one line each."""
+        """The parts of the report that are not the models' own words, one line each."""
         by_code = (problem for problem in self.problems if problem.generation is not None)
-        lines = (f"Generation {problem.generation}: summarised by code, for {problem.why}" for problem in by_code)
+        lines = (f"Generation {problem.generation}: summarised by code ({problem.why})" for problem in by_code)
         return (*lines, *self.corrections)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaState:
-    """What one round leaves to the next. `rounds` counts those that ended, with a report or not; `pending` are the
-    summaries of programs that no report has shown."""
+    """The state between two rounds. `rounds` counts the rounds that ended, with a report or not; `pending` are the
+    summaries that no report has shown."""
 
     rounds: int = 0
     report: InsightsReport | None = None
     pending: tuple[ProgramSummary, ...] = ()
 
     def after(self, ended: Round) -> Self:
-        """The state when one more round has ended."""
+        """The state after one more round."""
         return type(self)(rounds=self.rounds + 1, report=ended.report or self.report, pending=ended.pending)
 
 
@@ -220,8 +220,8 @@ def numbered(recommendations: Iterable[Recommendation]) -> Text:
 
 
 def markdown(report: InsightsReport) -> str:
-    """The report for people, ending in one newline. Somebody else's archive may hold any characters: those that a
-    terminal would obey are escaped."""
+    """The report for people, ending in one newline. Control characters are escaped: the archive may be somebody
+    else's."""
     parts: list[Text] = [(f"> **WARNING**: {report.warning}",)] if report.warning else []
     parts += [(f"# {SUMMARIES}",), (_INTROS[SUMMARIES],), *(summary.whole for summary in report.summaries)]
     parts += [(f"# {SCRATCHPAD}",), (_INTROS[SCRATCHPAD],), report.scratchpad.whole]

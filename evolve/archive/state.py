@@ -1,17 +1,17 @@
-"""What the events of a journal add up to. The same fold serves a run that is being written and one that is opened."""
+"""The state of a run: the sum of its events, for a run that is written as for one that is opened."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any
 
 from evaluator.evaluation import OrderRange
 from evaluator.input_files import read_as
 from evolve.archive import refs
-from evolve.archive.accounts import Accounts
-from evolve.archive.chronicle import Chronicle
+from evolve.archive.calls import Accounts
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
+    AttemptEvent,
     CalledEvent,
     ClosedEvent,
     CreatedEvent,
@@ -24,10 +24,12 @@ from evolve.archive.events import (
     LostEvent,
     MetaAnsweredEvent,
     NotedEvent,
+    ProgramEvent,
     RefusedEvent,
     ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
+    RoundEvent,
     Status,
     StoppedEvent,
     SummarisedEvent,
@@ -48,6 +50,7 @@ from evolve.archive.records import (
     Moment,
     ProgramRecord,
 )
+from evolve.archive.timeline import Timeline
 from evolve.core.completion import PatchKey
 
 _MAY_FOLLOW: Mapping[type, tuple[Status, ...]] = {
@@ -59,8 +62,8 @@ _MAY_FOLLOW: Mapping[type, tuple[Status, ...]] = {
 
 
 class State:
-    """The sum of all events so far. `check` says whether an event may come next; `apply` adds one that was written. All
-    else is for reading."""
+    """The sum of all events so far. `check` says whether an event may come next; `apply` adds one that was written. The
+    rest is for reading."""
 
     def __init__(self) -> None:
         self.identity: Mapping[str, Any] = {}
@@ -68,52 +71,52 @@ class State:
         self.config_digest = ""
         self.run_id: str | None = None
         self.programs: list[ProgramRecord] = []
-        self._index: dict[int, int] = {}  # where a generation stands in `programs`
+        self._index: dict[int, int] = {}  # by generation, its index in `programs`
         self.by_commit: dict[str, ProgramRecord] = {}
         self.by_generation: dict[int, ProgramRecord] = {}
         self.by_hash: dict[str, ProgramRecord] = {}
-        self.places: dict[int, tuple[int, int]] = {}  # where the `evaluated` event of a generation stands
+        self.places: dict[int, tuple[int, int]] = {}  # by generation: offset and length of its newest evaluation
         self.statuses: dict[int, Status] = {}
-        self.generations: dict[int, AskedEvent] = {}  # as they were asked last; see `statuses` for how they ended
+        self.generations: dict[int, AskedEvent] = {}  # their last questions; `statuses` says how they ended
         self.questions: dict[int, dict[int, AttemptRecord]] = {}
         self.open_generations: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
         self.held_out_scores: dict[int, HeldOutEvent] = {}  # by generation
         self.fresh_checks: dict[int, FreshCheck] = {}  # by generation
-        self.reordered: dict[int, OrderRange] = {}  # by generation: in new orders, at a session's end
-        self.claims: dict[int, str] = {}  # which listed values a program beats, by generation; shown once confirmed
-        self.confirmed: dict[int, None] = {}  # generations that were the best under the judge that scores now
-        self.refuted: dict[int, None] = {}  # generations that were to be the best, and are not now they are confirmed
-        self.waiting: list[int] = []  # generations whose program stands above the best, and is not confirmed yet
-        self.improving: set[int] = set()  # of the candidates, those that the funnel counts as improved
-        self.leading: int | None = None  # the one of these that is confirmed now, or next
-        self.ended_at_lead = 0  # how many had ended when it came to that
-        self.first: dict[int, tuple[int, ProgramRecord]] = {}  # by generation, how many had ended when its verdict was
-        # confirmed or withdrawn, and the record that it had until then
+        self.reordered: dict[int, OrderRange] = {}  # by generation: scores in new orders, at a session's end
+        self.claims: dict[int, str] = {}  # by generation: the listed values it beats; shown once confirmed
+        self.confirmed: dict[int, None] = {}  # generations that were the best under the present judge
+        self.refuted: dict[int, None] = {}  # generations whose confirmation did not make them the best
+        self.waiting: list[int] = []  # candidates: generations above the best, not confirmed yet
+        self.improving: set[int] = set()  # the candidates that the funnel counts as improved
+        self.leading: int | None = None  # the candidate that is confirmed now, or next
+        self.ended_at_lead = 0  # how many had ended when its turn came
+        # By generation: how many had ended when its verdict was confirmed or withdrawn, and its record until then.
+        self.first: dict[int, tuple[int, ProgramRecord]] = {}
         self.excluded: dict[int, None] = {}  # generations
-        self.outdated: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
+        self.outdated: dict[int, None] = {}  # generations to score again, since the evaluator changed
         self.next_generation = 0
-        self.ends: list[int] = []  # generations with an end, in the order in which they came to it
-        self.turns: list[tuple[int, bool]] = []  # what a search knows: the same, and (True) what was confirmed since
-        # Confirmed before another generation had ended, as at a limit: it counts when one has, so that it makes no
-        # difference how long a session may go on.
+        self.ends: list[int] = []  # generations that have ended, in that order
+        self.turns: list[tuple[int, bool]] = []  # what a search knows: `ends`, and (True) confirmations
+        # Confirmed before another generation had ended, as at a limit: they count when one has, so that the length of a
+        # session makes no difference.
         self._confirmed_later: list[int] = []
-        self.ended_at_best = 0  # how many had ended when the best program came, that one included
-        self.reigns: list[tuple[int, ProgramRecord | None]] = []  # how many had ended when each best came; no best
-        self.chronicle = Chronicle()
-        self.made_of: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
+        self.ended_at_best = 0  # how many had ended when the best program came, itself included
+        self.best_history: list[tuple[int, ProgramRecord | None]] = []  # (how many had ended, best or None)
+        self.timeline = Timeline()
+        self.made_of: dict[str, list[int]] = {}  # by parent commit: its ended generations with an answer
         self.accounts = Accounts()
-        self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
-        self.times: dict[int, float] = {}  # when each generation came to the status that it has
-        self.moments: dict[int, Moment] = {}  # where the run stood when each generation ended
-        self.tuning_baseline: TuningBaselineEvent | None = None  # under the judge that scores now
+        self.began = self.newest = 0.0  # wall seconds of the first and the newest event
+        self.times: dict[int, float] = {}  # by generation: when it got its present status
+        self.moments: dict[int, Moment] = {}  # by generation, at its end
+        self.tuning_baseline: TuningBaselineEvent | None = None  # under the present judge
         self.finished: str | None = None
         self.answered_since_stop = False
         self.funnel = Funnel()
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
-        self.certificates: dict[int, str] = {}  # by generation, under the judge that scores now
+        self.certificates: dict[int, str] = {}  # by generation, under the present judge
         self.certificate_chain: str | None = None  # the newest commit of refs/evolve/certificates
-        self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
+        self.question_commits: dict[tuple[int, int], str] = {}  # of questions without an end
         self.meta = MetaRecord(begun=0, shown=0)
 
     # -- what may come next -------------------------------------------------------------------------------------
@@ -132,12 +135,13 @@ class State:
                 if event.generation not in self.statuses:
                     raise ValueError(f"{name} for generation {event.generation}: there is no such generation")
             case HeldOutEvent() | FreshEvent() | ReorderedEvent() | RescoredEvent() | ExcludedEvent():
-                if not self._may_be_said(event, self.by_generation.get(event.generation)):
-                    raise ValueError(f"{name} for generation {event.generation}: no program of its own waits for it")
+                program = self.by_generation.get(event.generation)
+                if program is None or not self._is_awaited(event, program):
+                    raise ValueError(f"{name} for generation {event.generation}: no program there waits for it")
             case AskedEvent() | AnsweredEvent() | RefusedEvent() | EvaluatedEvent() | LostEvent():
                 self._check_attempt(event)
 
-    def _check_attempt(self, event: AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent) -> None:
+    def _check_attempt(self, event: AttemptEvent) -> None:
         generation = event.generation
         what = f"{event.event} for generation {generation}, attempt {event.attempt}"
         if isinstance(event, AskedEvent | EvaluatedEvent):
@@ -148,27 +152,21 @@ class State:
             raise ValueError(f"{what}: that generation has ended ({self.statuses[generation].value})")
         recorded = self.questions.get(generation, {}).get(event.attempt)
         if isinstance(event, AskedEvent):
-            if (given := event.guidance) is not None and given["document"] not in self.meta.reports:
-                raise ValueError(f"{what}: there is no insights report after {given['document']} programs")
+            if (guidance := event.guidance) is not None and guidance["document"] not in self.meta.reports:
+                raise ValueError(f"{what}: there is no insights report after {guidance['document']} programs")
             if recorded is not None and recorded.status is not Status.ASKED:
                 raise ValueError(f"{what}: it is answered already")
             return
         if isinstance(event, EvaluatedEvent) and generation not in self.questions:
-            return  # the initial program, which nobody was asked for
+            return  # the initial program, which no model wrote
         if recorded is None:
             raise ValueError(f"{what}: it was never asked")
         if recorded.status not in _MAY_FOLLOW[type(event)]:
             wanted = " or ".join(_MAY_FOLLOW[type(event)])
             raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted}")
 
-    def _may_be_said(
-        self,
-        event: HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent,
-        program: ProgramRecord | None,
-    ) -> bool:
-        """Whether an event about a recorded program, or none, may come next."""
-        if program is None:
-            return False
+    def _is_awaited(self, event: ProgramEvent, program: ProgramRecord) -> bool:
+        """Whether an event about a program may come next."""
         match event:
             case HeldOutEvent():
                 return program.generation not in self.held_out_scores
@@ -187,47 +185,10 @@ class State:
             raise ValueError("`created` must be the first event, and only that")
         self.check(event)
         self.newest = event.t
-        self.chronicle.add(event)
-        self._add(event, entry)
-
-    def _add(self, event: Event, entry: Entry) -> None:
-        match event:
-            case AskedEvent():
-                self._asked(event)
-            case CalledEvent():
-                self.accounts.called(event)
-            case AnsweredEvent():
-                self._answered(event)
-            case RefusedEvent():
-                self._refused(event)
-            case EvaluatedEvent():
-                self._evaluated(event, entry)
-            case HeldOutEvent():
-                self._held_out(event)
-            case FreshEvent():
-                self._fresh(event)
-            case ReorderedEvent():
-                self.reordered[event.generation] = read_as(OrderRange, event.orders)
-            case LostEvent():
-                self.accounts.lost(PatchKey(event.generation, event.attempt))
-            case SummarisingEvent() | MetaAnsweredEvent() | SummarisedEvent() | ClosedEvent():
-                self._summarised(event)
-            case CreatedEvent():
-                self._created(event)
-            case ResumedEvent():
-                self._resumed(event)
-            case StoppedEvent():
-                self.finished, self.answered_since_stop = event.reason, False
-            case ExcludedEvent():
-                self._excluded(event)
-            case RescoredEvent():
-                self._rescored(event, entry)
-            case TuningBaselineEvent():
-                self.tuning_baseline = event
-            case NotedEvent():
-                pass  # the chronicle has it; nothing else follows from it
-            case _:
-                assert_never(event)
+        self.timeline.add(event)
+        _HANDLERS[type(event)](self, event)
+        if isinstance(event, EvaluatedEvent | RescoredEvent):
+            self.places[event.generation] = (entry.offset, entry.length)
 
     def _created(self, event: CreatedEvent) -> None:
         self.began = self.newest
@@ -236,68 +197,72 @@ class State:
         self.config_digest = event.config
         self.run_id = event.run_id
 
+    def _stopped(self, event: StoppedEvent) -> None:
+        self.finished, self.answered_since_stop = event.reason, False
+
+    def _tuned(self, event: TuningBaselineEvent) -> None:
+        self.tuning_baseline = event
+
+    def _reordered(self, event: ReorderedEvent) -> None:
+        self.reordered[event.generation] = read_as(OrderRange, event.orders)
+
     def _held_out(self, event: HeldOutEvent) -> None:
-        old = self.by_generation[event.generation]
-        self.held_out_scores[old.generation] = event
+        self.held_out_scores[event.generation] = event
         if event.overfitted is not None:
-            self._change(old, replace(old, overfitted=event.overfitted))
-        self._claim(old.generation)  # what was said of it before may not hold now
+            self._keep(replace(self.by_generation[event.generation], overfitted=event.overfitted))
+        self._update_claim(event.generation)
 
     def _fresh(self, event: FreshEvent) -> None:
         before = self.fresh_check(event.generation)
         self.fresh_checks[event.generation] = FreshCheck(samples=(*before.samples, event))
-        self._claim(event.generation)
+        self._update_claim(event.generation)
 
     def fresh_check(self, generation: int) -> FreshCheck:
-        """The check of a program on fresh instances, as far as it went."""
+        """The check of a program on fresh instances, as far as it has gone."""
         return self.fresh_checks.get(generation, FreshCheck())
 
     def holds(self, record: ProgramRecord, states: Collection[FreshState]) -> bool:
-        """Whether the held-out suite says nothing against a program, and its check on fresh instances is in one of
+        """Whether a program passes the held-out suite, if it was tried, and its check on fresh instances is in one of
         these states."""
         held_out = self.held_out_scores.get(record.generation)
         fits = record.overfitted is None and (held_out is None or held_out.correct)
         return fits and self.fresh_check(record.generation).state in states
 
-    def _claim(self, generation: int) -> None:
-        """Show that a program is better than every value listed once it is confirmed, and no longer than that."""
+    def _update_claim(self, generation: int) -> None:
+        """Show that a program is better than every listed value only while it is confirmed."""
         record = self.by_generation[generation]
         shown = self.claims.get(generation) if self.holds(record, CONFIRMING) and not record.excluded else None
         if shown != record.beyond:
-            self._change(record, replace(record, beyond=shown))
-
-    def _change(self, old: ProgramRecord, record: ProgramRecord) -> None:
-        """Put a changed record of a program in the place of the old one, wherever that stands."""
-        self._keep(record)
-        self.best = record if self.best is old else self.best
+            self._keep(replace(record, beyond=shown))
 
     def _excluded(self, event: ExcludedEvent) -> None:
-        """A person takes a program out. The best is again the highest that was confirmed before; any that was not,
-        and stands above it, is a candidate."""
+        """A person takes a program out. The best is again the highest that was confirmed; programs above it that were
+        never confirmed become candidates."""
         old = self.by_generation[event.generation]
+        was_best = self.best is old
         self.excluded[old.generation] = None
         self._keep(replace(old, excluded=True, beyond=None))
-        if self.best is old:
-            self._dethrone()
+        if was_best:
+            self._clear_best()
             settled = self.confirmed | self.refuted
-            leading = self.highest(settled)
-            if leading is not None:
-                self._crown(leading)
-            self.waiting = [one.generation for one in self.programs if one.generation not in settled]
+            highest = self.highest(settled)
+            if highest is not None:
+                self._update_best(highest)
+            self.waiting = [record.generation for record in self.programs if record.generation not in settled]
         self._look_for_lead()
 
     def highest(self, generations: Iterable[int]) -> ProgramRecord | None:
-        """The one of these programs that stands above the others."""
+        """The program that ranks above the others of these generations."""
         highest = None
         for record in (self.by_generation[generation] for generation in generations):
             highest = record if not record.stale and better(record, highest) else highest
         return highest
 
     def _look_for_lead(self) -> None:
-        """Keep the candidates that still stand above the best, and go on confirming the one that leads; where it has
-        its verdict, the highest one is next."""
-        known = ((generation, self.by_generation[generation]) for generation in self.waiting)
-        self.waiting = [which for which, record in known if not record.stale and better(record, self.best)]
+        """Drop the candidates that no longer rank above the best. The leading one stays until it has its verdict; then
+        the highest one leads."""
+        records = (self.by_generation[generation] for generation in self.waiting)
+        self.waiting = [record.generation for record in records if not record.stale and better(record, self.best)]
         if self.leading not in self.waiting:
             highest = self.highest(self.waiting)
             self.leading, self.ended_at_lead = None if highest is None else highest.generation, len(self.ends)
@@ -311,36 +276,34 @@ class State:
         self.accounts.resumed()
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:
-        """From here on another evaluator scores: what the one before said is compared with nothing any more."""
+        """Another evaluator scores from here on: earlier scores are never compared again."""
         self.identity = dict(self.identity) | dict(identity)
         for record in self.programs:
             self._keep(replace(record, stale=True))
         self.held_out_scores, self.fresh_checks, self.reordered, self.certificates = {}, {}, {}, {}
         self.confirmed, self.refuted, self.first, self.tuning_baseline = {}, {}, {}, None
-        self._dethrone()
+        self._clear_best()
         self._look_for_lead()
 
-    def _dethrone(self) -> None:
-        """There is no best any more."""
+    def _clear_best(self) -> None:
         self.best, self.ended_at_best = None, len(self.ends)
-        self.reigns.append((self.ended_at_best, None))
+        self.best_history.append((self.ended_at_best, None))
 
-    def _rescored(self, event: RescoredEvent, entry: Entry) -> None:
+    def _rescored(self, event: RescoredEvent) -> None:
         old = self.by_generation[event.generation]
         scored = program_record(old, event.evaluation)
-        record = self._unclaimed(replace(scored, moment=old.moment, excluded=old.excluded))
+        record = self._withhold_claim(replace(scored, moment=old.moment, excluded=old.excluded))
         if not old.stale:
-            self._settled(old, record)
-        self.places[record.generation] = (entry.offset, entry.length)
+            self._settle(old, record)
         self.outdated.pop(record.generation, None)
         self._keep(record)
         self._certify(record.generation, event)
-        self._crown(record)
+        self._update_best(record)
         self._look_for_lead()
 
-    def _settled(self, old: ProgramRecord, record: ProgramRecord) -> None:
+    def _settle(self, old: ProgramRecord, record: ProgramRecord) -> None:
         """A candidate has its verdict."""
-        self.refuted[record.generation] = None  # unless it is crowned
+        self.refuted[record.generation] = None  # unless it becomes the best
         self.first[record.generation] = len(self.ends), old
         if record.correct and self.ended_at_lead == len(self.ends):
             self._confirmed_later.append(record.generation)
@@ -352,29 +315,31 @@ class State:
             self.funnel = replace(before, correct=before.correct - 1, improved=before.improved - improved)
 
     def _keep(self, record: ProgramRecord) -> None:
-        """Put a record in the place of a program."""
+        """Put a record in the place of the program's old one."""
         self.programs[self._index[record.generation]] = record
         self.by_commit[record.commit] = self.by_generation[record.generation] = record
+        if self.best is not None and self.best.generation == record.generation:
+            self.best = record
 
     def _certify(self, generation: int, event: EvaluatedEvent | RescoredEvent) -> None:
         if event.certificate is not None:
             self.certificates[generation] = self.certificate_chain = event.certificate
 
-    def _unclaimed(self, record: ProgramRecord) -> ProgramRecord:
-        """A record as it comes: what it claims against listed values is kept until the program is confirmed."""
+    def _withhold_claim(self, record: ProgramRecord) -> ProgramRecord:
+        """A record without its claim against listed values, which is shown once the program is confirmed."""
         self.claims.pop(record.generation, None)
         if record.beyond is None:
             return record
         self.claims[record.generation] = record.beyond
         return replace(record, beyond=None)
 
-    def _crown(self, record: ProgramRecord) -> None:
+    def _update_best(self, record: ProgramRecord) -> None:
         if better(record, self.best):
             self.best = record
             self.confirmed[record.generation] = None
             self.refuted.pop(record.generation, None)
             self.ended_at_best = max(self.ended_at_best, record.moment.position)
-            self.reigns.append((self.ended_at_best, record))
+            self.best_history.append((self.ended_at_best, record))
 
     def _asked(self, event: AskedEvent) -> None:
         generation, attempt = event.generation, event.attempt
@@ -399,7 +364,7 @@ class State:
     def _answered(self, event: AnsweredEvent) -> None:
         generation, attempt = event.generation, event.attempt
         self.accounts.answered(PatchKey(generation, attempt), event.usage)
-        self.answered_since_stop |= event.tuning is None  # else no model was asked
+        self.answered_since_stop |= event.tuning is None  # a search asks no model
         self.question_commits.pop((generation, attempt), None)
         self.chain = event.attempts
         self.questions[generation][attempt] = replace(
@@ -413,7 +378,7 @@ class State:
         )
         self._set_status(generation, Status.ANSWERED)
 
-    def _summarised(self, event: SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent) -> None:
+    def _summarised(self, event: RoundEvent) -> None:
         self.meta = _meta_after(self.meta, event, asked=self.next_generation)
         if isinstance(event, MetaAnsweredEvent):
             self.accounts.answered(event.key, event.usage)
@@ -435,14 +400,13 @@ class State:
         )
         self._set_status(generation, status if event.final else Status.ASKED)
 
-    def _evaluated(self, event: EvaluatedEvent, entry: Entry) -> None:
-        record = self._unclaimed(replace(program_record(event, event.evaluation), moment=self._moment()))
+    def _evaluated(self, event: EvaluatedEvent) -> None:
+        record = self._withhold_claim(replace(program_record(event, event.evaluation), moment=self._moment()))
         generation, attempt = record.generation, event.attempt
         self._index[generation] = len(self.programs)
         self.programs.append(record)
         self._keep(record)
         self.by_hash.setdefault(record.source_hash, record)
-        self.places[generation] = (entry.offset, entry.length)
         if generation in self.questions:
             parent = self.by_commit[record.parents[0]]
             improved = improves(record, parent)
@@ -457,19 +421,20 @@ class State:
         if event.provisional:
             self.waiting.append(generation)
         else:
-            self._crown(record)
+            self._update_best(record)
         self._look_for_lead()
 
     def deciding(self, generation: int) -> AttemptRecord | None:
-        """The question that says why a generation has no program (see `RunReader.deciding`)."""
+        """The question that says why a generation has no program: the last one, or the last whose program failed if
+        there was no answer after it."""
         attempts = list(self.questions.get(generation, {}).values())
         if attempts and attempts[-1].answer is None and attempts[-1].status not in OPEN:
-            returned = (one for one in reversed(attempts) if one.failure is not None)
-            return next(returned, attempts[-1])
+            failed = (attempt for attempt in reversed(attempts) if attempt.failure is not None)
+            return next(failed, attempts[-1])
         return attempts[-1] if attempts else None
 
     def tried(self, generation: int) -> bool:
-        """Whether a generation ended with more than a call that failed."""
+        """Whether a generation has ended, and with more than a failed call."""
         status, deciding = self.statuses.get(generation), self.deciding(generation)
         if deciding is None or status in OPEN:
             return False
@@ -494,7 +459,7 @@ class State:
         return Moment(t=self.newest, position=len(self.ends) + 1, spent=self.accounts.spent)
 
     def _count(self, *, applied: bool, new: bool = False, correct: bool = False, improved: bool = False) -> None:
-        """Count an answer, and the stages that it came to."""
+        """Count an answer, and the stages that it reached."""
         before = self.funnel
         self.funnel = Funnel(
             answered=before.answered + 1,
@@ -508,23 +473,42 @@ class State:
 
     def wanted_refs(self) -> dict[str, str]:
         """Every ref that there should be, in order of name."""
-        found = {refs.tag(record.generation): record.commit for record in self.programs}
-        if self.best is not None:
-            found[refs.BEST] = self.best.commit
-        if self.chain is not None:
-            found[refs.ATTEMPTS] = self.chain
-        if self.certificate_chain is not None:
-            found[refs.CERTIFICATES] = self.certificate_chain
-        return dict(sorted(found.items()))
+        wanted = {refs.tag(record.generation): record.commit for record in self.programs}
+        best = None if self.best is None else self.best.commit
+        heads = {refs.BEST: best, refs.ATTEMPTS: self.chain, refs.CERTIFICATES: self.certificate_chain}
+        wanted |= {name: commit for name, commit in heads.items() if commit is not None}
+        return dict(sorted(wanted.items()))
 
 
-def _meta_after(
-    meta: MetaRecord, event: SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent, *, asked: int
-) -> MetaRecord:
-    """What the record says once `event` is on it; so many generations had been `asked` for, the initial one included.
+_HANDLERS: Mapping[type, Callable[[State, Any], None]] = {
+    CreatedEvent: State._created,
+    ResumedEvent: State._resumed,
+    StoppedEvent: State._stopped,
+    AskedEvent: State._asked,
+    CalledEvent: lambda state, event: state.accounts.called(event),
+    AnsweredEvent: State._answered,
+    LostEvent: lambda state, event: state.accounts.lost(PatchKey(event.generation, event.attempt)),
+    RefusedEvent: State._refused,
+    EvaluatedEvent: State._evaluated,
+    HeldOutEvent: State._held_out,
+    FreshEvent: State._fresh,
+    ReorderedEvent: State._reordered,
+    RescoredEvent: State._rescored,
+    ExcludedEvent: State._excluded,
+    SummarisingEvent: State._summarised,
+    MetaAnsweredEvent: State._summarised,
+    SummarisedEvent: State._summarised,
+    ClosedEvent: State._summarised,
+    TuningBaselineEvent: State._tuned,
+    NotedEvent: lambda state, event: None,  # the timeline has it; nothing else follows from it
+}
 
-    A round that was cut off and begins again keeps the answers that were paid for, and so does one that closed a
-    session: it is no part of the search, and leaves the next round where it was.
+
+def _meta_after(meta: MetaRecord, event: RoundEvent, *, asked: int) -> MetaRecord:
+    """The record after `event`, when `asked` generations had been asked for, the initial one included.
+
+    A round that was cut off and begins again keeps the answers that were paid for. A round that closes a session is no
+    part of the search: it leaves the next round as it was.
     """
     match event:
         case SummarisingEvent():

@@ -120,7 +120,7 @@ def _print_end(session: Session, reason: StopReason) -> int:
     output.print_fields(_results(session), indent=2)
     for line in [*quarantined(archive.programs), *against_best(archive)]:
         output.say(f"  WARNING   {line}", Tone.BAD)
-    for line in archive.postponed:
+    for line in archive.deferred_writes:
         output.say(f"  NOTE      {one_line(line, 400)}")
     output.say()
     output.say("Next:")

@@ -17,7 +17,7 @@ from evolve.cli import output
 from evolve.cli.options import confined, warn_of
 from evolve.core.config import available_cores
 from evolve.core.errors import InputError
-from evolve.core.files import in_words, read_source
+from evolve.core.files import explain_undecodable, read_source
 from evolve.review import certificates, fresh
 from evolve.review.scores import sentence
 from evolve.review.table import Tone
@@ -144,7 +144,7 @@ def _score(
     evaluator: OpenedEvaluator, sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
 ) -> list[Evaluation]:
     def verdict(source: str) -> Evaluation:
-        evaluation = in_words(source, evaluator.evaluate(source))
+        evaluation = explain_undecodable(source, evaluator.evaluate(source))
         return evaluator.examine(source, evaluation) if strict else evaluation
 
     with threads(workers, cancel=evaluator.cancel) as pool:

@@ -1,4 +1,4 @@
-"""What passes between the run and a language model: messages in, one completion out, every HTTP attempt an event."""
+"""Values between a run and a language model: messages in, one completion out, every HTTP attempt an event."""
 
 import math
 import re
@@ -22,13 +22,13 @@ FinishReason = Literal[
     "oversize",  # more text than ANSWER_LIMIT; cut there
     "nothing",  # the offline proposer has nothing to propose
     "no_gain",  # a search over the numbers of a program found nothing better
-    "unknown",  # the server said nothing that we know; the text is taken as it is
+    "unknown",  # the server stated no known reason; the text is used as it is
 ]
-"""How an answer ended. The text of anything but `stop` and `unknown` is not a usable answer."""
+"""How an answer ended. Only `stop` and `unknown` leave a usable answer."""
 
 FailureReason = Literal[
     "rate_limited",  # 429
-    "quota",  # 429 that waiting does not mend: no credit left
+    "quota",  # 429 that waiting does not solve: no credit left
     "server_error",  # 5xx, 409
     "timeout",  # no whole answer before the deadline, or 408
     "connection",  # refused, reset, unresolved, broken off
@@ -44,7 +44,7 @@ FailureReason = Literal[
 
 
 class CallPhase(StrEnum):
-    """Where one HTTP attempt is."""
+    """The phase of an HTTP attempt."""
 
     WAITING = "waiting"  # held back: its endpoint takes no more for now
     CALLING = "calling"  # about to be sent
@@ -53,7 +53,7 @@ class CallPhase(StrEnum):
 
 
 class Followed(StrEnum):
-    """What an answer says of the recommendation that it was given."""
+    """Whether an answer followed the recommendation in its prompt, by its own words."""
 
     YES = "yes"
     PARTLY = "partly"
@@ -68,15 +68,15 @@ ANSWER_LIMIT = 1024 * 1024
 """Characters of an answer that are kept. A program is at most 64 KiB, so no useful answer comes near it."""
 
 PROSE_LIMIT = 64 * 1024
-"""Characters that are read of an answer in prose. It is cut to them, and its lines to theirs, before anything else."""
+"""Characters of an answer in prose that are read. It is cut first, and its lines to LINE_LIMIT."""
 LINE_LIMIT = 2000
-"""Characters that are read of a line in prose."""
+"""Characters of a line in prose that are read."""
 _WRAPPED = re.compile(r"\s*+```[a-zA-Z]*+\n((?:[^`]++|`(?!``))*+)```\s*+")
 
 USUAL_TOKENS_OUT = 2000
-"""The longest answer that is reckoned with while too few are known: about a patch with its reasons."""
+"""The expected longest answer while too few are known: about a patch with its reasons."""
 ENOUGH_ANSWERS = 20
-"""From so many answers on, the longest but one in twenty of the last 200 is reckoned with."""
+"""From this many answers on, the longest but one in twenty of the last 200 is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class PatchKey:
 
 
 class MetaStep(StrEnum):
-    """What a round of the meta-summarizer asks for."""
+    """The kinds of question in a round of the meta-summarizer."""
 
     SUMMARIES = "summaries"  # of the new programs, one after the other
     INSIGHTS = "insights"  # the scratchpad and the recommendations
@@ -100,7 +100,7 @@ class MetaStep(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaQuestion:
     """One question of a round. Summaries of more programs than fit into a prompt are asked for in parts (1, 2, ...); a
-    question is put again (`attempt` 1) where the first answer is of no use. As text: `summaries/1/0`."""
+    question is asked again (`attempt` 1) if the first answer is unusable. As text: `summaries/1/0`."""
 
     step: MetaStep
     part: int = 1
@@ -112,8 +112,8 @@ class MetaQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaKey:
-    """The request for one question of round `round` of the meta-summarizer (1, 2, ...). `closing`: the round closes a
-    session after so many programs, in the place of that round. As text: `meta/3/summaries/1/0`,
+    """The request for one question of round `round` of the meta-summarizer (1, 2, ...). `closing`: in the place of that
+    round, one closes a session with this number of programs. As text: `meta/3/summaries/1/0`,
     `meta/3_closing_30/insights/1/0`."""
 
     round: int
@@ -126,21 +126,21 @@ class MetaKey:
 
 
 RequestKey = PatchKey | MetaKey
-"""Which request of a run a call is for. Its text is what stands in the journal."""
+"""The request that a call is for. Its text is in the journal."""
 
 _COUNT: Final = "(?:0|[1-9][0-9]{0,8})"
 REQUEST_KEY: Final = (
     rf"patch/(?P<generation>{_COUNT})/(?P<attempt>{_COUNT})|meta/(?P<round>{_COUNT})(?:_closing_(?P<closing>{_COUNT}))?"
     rf"/(?P<step>summaries|insights)/(?P<part>{_COUNT})/(?P<again>{_COUNT})"
 )
-"""What the text of a key matches."""
+"""The pattern of a key's text."""
 
 
 def request_key(text: str) -> RequestKey:
     """The inverse of `str`. Raises ValueError for any other text."""
     match = re.fullmatch(REQUEST_KEY, text)
     if match is None:
-        raise ValueError(f"{text!r:.60} is no key of a request")
+        raise ValueError(f"{text!r:.60} is not the key of a request")
     if match["generation"]:
         return PatchKey(int(match["generation"]), int(match["attempt"]))
     closing = match["closing"]
@@ -149,7 +149,7 @@ def request_key(text: str) -> RequestKey:
 
 
 def meta_key(text: str) -> MetaKey:
-    """That of a request of the meta-summarizer. Raises ValueError."""
+    """The key of a request of the meta-summarizer, from its text. Raises ValueError."""
     key = request_key(text)
     if isinstance(key, PatchKey):
         raise ValueError(f"{text} is the key of a patch")  # noqa: TRY004 - of a text that was read
@@ -166,11 +166,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What was answered, and what this one HTTP call took (the failed ones before it are events only).
+    """An answer, with the usage of its HTTP call (failed calls before it are events only).
 
-    `reasoning` is what the model thought on the way, where the server tells; it is kept for people, and never part of
-    the answer. `tuning` counts what a search over numbers took, where that gave the answer and no model did: its
-    `evaluations`, the `numbers` searched, those `dropped` since they change nothing, and those `changed`.
+    `reasoning` is the model's thinking, if the server sends it; it is kept for people, and never part of the answer.
+    `tuning` holds the counts of a search over numbers that gave the answer in place of a model: its `evaluations`, the
+    `numbers` searched, those `dropped` since they change nothing, and those `changed`.
     """
 
     text: str
@@ -185,11 +185,11 @@ AdaptationValue = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptation:
-    """What is asked otherwise of a model from now on, since its endpoint refused it as it was.
+    """A change in the requests to a model from now on, since its endpoint refused a parameter.
 
-    `model` is the model's name in the configuration, `parameter` what was refused: a field of the request, `api` or
-    `stream`. `value` is the one value that was refused, None for any. `change` says
-    what is done: `dropped`, `renamed` to the field `to`, or `replaced` by the value `to`.
+    `model` is the model's name in the configuration, `parameter` was refused: a field of the request, `api` or
+    `stream`. `value` is the one value that was refused, None for any. `change`: the parameter is `dropped`, `renamed`
+    to the field `to`, or `replaced` by the value `to`.
     """
 
     model: str
@@ -206,23 +206,22 @@ class Adaptation:
 
 
 def _plain(value: AdaptationValue) -> str:
-    """A value as a request holds it."""
+    """A value as in a request."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEvent:
-    """One HTTP attempt, before (`calling`) and after it (`failed` or `answered`). While it is held back, since the
-    endpoint takes no more for now, its observer is told so again and again (`waiting`), and may end the wait.
+    """One HTTP attempt, before (`calling`) and after it (`failed` or `answered`). While it is held back at a rate limit
+    (`waiting`), its observer gets an event again and again, and may end the wait.
 
-    `call` counts the attempts of one `complete` from 0, `model` is its id at the endpoint.
-    `status` is `waiting`, `calling`, a FailureReason or a FinishReason. `sampled` (of `calling`) is what was drawn for
-    this request from settings that are lists, as it is sent; `adapted` (of `failed`) is asked otherwise from now on.
-    `usage` of `calling` is the estimate that is lost if the process dies before the end is written; of
-    `failed` it is what may have been billed: zero for a refused request, an estimate when the answer was lost.
-    `limit_s` (of `calling`): the attempt is given up after this many seconds. `again_in_s` (of `waiting` and `failed`):
-    the next attempt is sent then; None where there is none. `tries` (of `failed`): which try failed, of how many; None
-    where it costs none, as at a rate limit. `message` is what the server said.
+    `call` counts the attempts of one `complete` from 0, `model` is its id at the endpoint, `message` the server's.
+    `status` is `waiting`, `calling`, a FailureReason or a FinishReason. `sampled` (of `calling`) holds the values drawn
+    for this request from settings that are lists; `adapted` (of `failed`) the changes to later requests. `usage` of
+    `calling` is the estimate that is charged if the process dies before the end is recorded; of `failed` it is what may
+    have been billed: zero for a refused request, an estimate when the answer was lost. `limit_s` (of `calling`): the
+    time limit in seconds. `again_in_s` (of `waiting` and `failed`): the seconds until the next attempt, None without
+    one. `tries` (of `failed`): which try failed, of how many; None if it does not count, as at a rate limit.
     """
 
     call: int
@@ -250,12 +249,12 @@ class CallFailed(EvolveError):
 
 
 Observer = Callable[[CallEvent], None]
-"""Told of every event. `calling` must be durable when it returns: the request is sent after that."""
+"""Receives every event. `calling` must be durable when it returns: the request is sent after that."""
 
 
-class UsualOutput:
-    """How long an answer of one model may be, which nobody knows before: its `limit` where it has one, else what its
-    answers so far say. Thread-safe."""
+class OutputLengthEstimator:
+    """Estimates how long an answer of one model may be: its `limit` if it has one, else by its answers so far.
+    Thread-safe."""
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
@@ -263,17 +262,17 @@ class UsualOutput:
         self._last: deque[int] = deque(maxlen=200)
 
     def note(self, tokens_out: int) -> None:
-        """One more answer had so many tokens."""
+        """Add the length of one more answer."""
         with self._lock:
             self._last.append(tokens_out)
 
     def tokens(self) -> int:
-        """The output to be reckoned with: the 95th percentile (nearest rank) of the answers, once there are enough."""
+        """The expected output: the 95th percentile (nearest rank) of the answers, once there are enough."""
         if self._limit is not None:
             return self._limit
         with self._lock:
-            known = sorted(self._last)
-        return USUAL_TOKENS_OUT if len(known) < ENOUGH_ANSWERS else known[math.ceil(0.95 * len(known)) - 1]
+            lengths = sorted(self._last)
+        return USUAL_TOKENS_OUT if len(lengths) < ENOUGH_ANSWERS else lengths[math.ceil(0.95 * len(lengths)) - 1]
 
 
 def estimate_tokens(text: str) -> int:
@@ -286,7 +285,7 @@ class UnusableAnswer(ValueError):
 
 
 def text_of(completion: Completion) -> str:
-    """The text of a whole answer in prose, out of a fence around all of it. Raises UnusableAnswer for another end."""
+    """The text of a whole answer in prose, without a fence around all of it. Raises UnusableAnswer for another end."""
     if completion.finish_reason not in ("stop", "unknown"):
         raise UnusableAnswer(f"the answer ended with {completion.finish_reason}")
     lines = completion.text[:PROSE_LIMIT].replace("\r\n", "\n").split("\n")

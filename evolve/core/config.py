@@ -38,14 +38,14 @@ class KindWeights(Section):
     """How often each kind of patch is asked for, relative to the others that the proposer can write."""
 
     diff: float = Field(default=0.6, ge=0, description="an edit of the parent")
-    full: float = Field(default=0.1, ge=0, description="the evolvable part written anew (models only)")
+    full: float = Field(default=0.1, ge=0, description="a rewrite of the evolvable part (models only)")
     cross: float = Field(default=0.2, ge=0, description="a crossover of the parent and an inspiration")
-    fix: float = Field(default=0.1, ge=0, description="a program that fails, mended")
-    tune: float = Field(default=0.0, ge=0, description="its numbers searched in the sandbox: no model is asked")
+    fix: float = Field(default=0.1, ge=0, description="a repair of a program that fails")
+    tune: float = Field(default=0.0, ge=0, description="a search over its numbers in the sandbox: no model is asked")
 
 
 class SearchConfig(Section):
-    """Who becomes a parent, and what is shown beside it."""
+    """How parents are chosen, and what a prompt shows with them."""
 
     strategy: str = Field(
         default="evolve",
@@ -56,18 +56,18 @@ class SearchConfig(Section):
     inspirations: int = Field(default=2, ge=0, description="other elites that a proposal may draw on")
     unguided: float = Field(default=0.2, ge=0, le=1, description="share of proposals that are given no guidance")
     stagnation: int = Field(
-        default=30, ge=0, description="the best program is the parent until so many proposals brought no new best"
+        default=30, ge=0, description="the best program is the parent until this many proposals bring no new best"
     )
     by_instance: float = Field(
-        default=1.0, ge=0, le=1, description="from then on, share of parents that are drawn as the best on one instance"
+        default=1.0, ge=0, le=1, description="after stagnation, share of parents drawn as the best on one instance"
     )
     models: Literal["weights", "bandit"] = Field(
         default="weights",
-        description="who writes a patch: drawn by weight, or by gain per dollar so far (of three or more)",
+        description="how a model is chosen: by weight, or by gain per dollar so far (of three or more)",
     )
-    islands: int = Field(default=4, ge=2, le=100, description="populations that the strategy islands has")
+    islands: int = Field(default=4, ge=2, le=100, description="number of populations of the strategy islands")
     migrate_every: int = Field(
-        default=20, ge=1, description="proposals until the best of each of them is copied to the next one"
+        default=20, ge=1, description="proposals until the best of each island is copied to the next one"
     )
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
     tune_evaluations: int = Field(default=60, ge=10, le=10_000, description="evaluations of one search over numbers")
@@ -81,7 +81,7 @@ _OWN_FIELDS = frozenset(
 
 
 def _sendable_headers(value: Any) -> Any:
-    """What can be sent as headers, without a secret."""
+    """Headers that can be sent, without a literal secret."""
     headers = no_literal_secret(value)
     if not all(_HEADER(name) and text.isascii() and text.isprintable() for name, text in headers.items()):
         raise ValueError("must map names of headers to texts in printable ASCII")
@@ -89,16 +89,16 @@ def _sendable_headers(value: Any) -> Any:
 
 
 def _fields_of_json(value: Any) -> Any:
-    """Fields that can be sent, none of which is sent already, without a key."""
+    """Further fields of a request, without a key."""
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise ValueError("must map names to values")
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
-        raise ValueError("must be JSON: numbers that are finite, texts (quote dates), lists, mappings") from None
+        raise ValueError("must be JSON: finite numbers, texts (quote dates), lists, mappings") from None
     own = next((name for name in value if name in _OWN_FIELDS), None)
     if own is not None:
-        raise ValueError(f"{own!r} is sent already, or is a setting of its own")
+        raise ValueError(f"{own!r} is sent already, or has a key of its own")
     return no_key(value)
 
 
@@ -114,8 +114,8 @@ def _one_or_several(fits: Callable[[Any], bool], wanted: str) -> BeforeValidator
     return BeforeValidator(check)
 
 
-_TEMPERATURES = _one_or_several(lambda one: type(one) in (int, float) and 0 <= one < 1e3, "a number of 0 or more")
-_EFFORTS = _one_or_several(lambda one: isinstance(one, str) and bool(_EFFORT(one)), "a word such as low or high")
+_TEMPERATURES = _one_or_several(lambda value: type(value) in (int, float) and 0 <= value < 1e3, "a number of 0 or more")
+_EFFORTS = _one_or_several(lambda value: isinstance(value, str) and bool(_EFFORT(value)), "a word such as low or high")
 
 
 class ModelConfig(Section):
@@ -125,7 +125,7 @@ class ModelConfig(Section):
         min_length=1, description="its name at the endpoint, or scripted:FILE"
     )
     name: Annotated[str | None, BeforeValidator(no_key)] = Field(
-        default=None, min_length=1, description="what the record calls it (null: the same)"
+        default=None, min_length=1, description="its name in the record (null: the same)"
     )
     client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
     command: Annotated[list[str] | None, BeforeValidator(no_key)] = Field(
@@ -162,13 +162,13 @@ class ModelConfig(Section):
     price_cached: float | None = Field(
         default=None, ge=0, description="USD per million tokens sent that were in its cache (null: price_in)"
     )
-    price_from: str | None = Field(default=None, description="where the prices are from, as it is shown")
+    price_from: str | None = Field(default=None, description="source of the prices, as shown")
     weight: float = Field(default=1.0, ge=0, description="its share among several models (0: not asked)")
 
     @model_validator(mode="before")
     @classmethod
     def _command_and_script_want_no_key(cls, data: Any) -> Any:
-        """A command or a scripted model has a key only where one is named: no tool shall see OpenAI's by default."""
+        """A command or a scripted model has a key only if one is named: by default, no tool sees OpenAI's."""
         keyless = isinstance(data, dict) and (
             data.get("command") is not None or str(data.get("model")).startswith("scripted:")
         )
@@ -182,16 +182,15 @@ class ModelConfig(Section):
 
     @property
     def script(self) -> Path | None:
-        """The file of a scripted model, None for a real one. `programs:FILE` is one that ships."""
+        """The file of a scripted model, None for a real one. `programs:FILE` names a built-in one."""
         named = self.model.startswith("scripted:")
         return resolve_path(self.model.removeprefix("scripted:"), folder=Path()) if named else None
 
     def with_price(self, file: str | None) -> "ModelConfig":
-        """With a price from `file` or from ours, where one is known and none stands here: that of its host, which a
-        command or a client of one's own has none of. Raises InputError."""
+        """With the price from `file` or ours for this model at its host (commands and custom clients have none), unless
+        it has a price here. Raises InputError."""
         own = (self.price_in, self.price_out, self.price_cached)
-        known = self.script is not None or any(price is not None for price in own)
-        if known:
+        if self.script is not None or any(price is not None for price in own):
             return self
         elsewhere = self.command is not None or self.client is not None
         host = None if elsewhere else host_of(self.base_url, name=self.shown_name)
@@ -201,8 +200,8 @@ class ModelConfig(Section):
         return self.model_copy(update=stated | {"price_from": price.price_from})
 
     def cost(self, tokens_in: int, tokens_out: int, *, tokens_cached: int = 0) -> float | None:
-        """USD for these tokens, of which `tokens_cached` of those sent were in the provider's cache (they cost as much
-        as others where their own price is not known); None when the price of some of them is not known."""
+        """USD for these tokens, `tokens_cached` of those sent from the provider's cache (at `price_in`, if they have no
+        price of their own); None when a price is unknown."""
         if (tokens_in and self.price_in is None) or (tokens_out and self.price_out is None):
             return None
         price_in = self.price_in or 0.0
@@ -212,14 +211,14 @@ class ModelConfig(Section):
 
     @property
     def shown_name(self) -> str:
-        """What the record calls the model; a scripted one is called that, whatever its file."""
+        """The model's name in the record; `scripted` for any scripted one."""
         return "scripted" if self.script is not None else self.name or self.model
 
 
 class Config(Section):
     """A run. `null` switches a limit off; at least one of `generations` and `minutes` must be set."""
 
-    task: str = Field(default=DEFAULT_TASK, description="a built-in task, or the folder of one's own")
+    task: str = Field(default=DEFAULT_TASK, description="a built-in task, or the folder of your own")
     suite: str | None = Field(default=None, description="the suite to score on (null: the task's default)")
     initial: str | None = Field(default=None, description="file of the initial program (null: the task's)")
     seed: int = Field(default=0, description="drives every random choice")
@@ -229,12 +228,14 @@ class Config(Section):
     budget_usd: float | None = Field(default=None, gt=0, description="stop before more than this is spent")
     budget_tokens: int | None = Field(default=None, ge=1, description="the same in tokens, sent and received")
     budget_calls: int | None = Field(default=None, ge=1, description="the same in HTTP requests")
-    prices: str | None = Field(default=None, description="your YAML file with prices of models, beside ours")
-    models: list[ModelConfig] = Field(default=[], description="who writes patches (none: the offline proposer)")
+    prices: str | None = Field(default=None, description="your YAML file with prices of models, which come before ours")
+    models: list[ModelConfig] = Field(
+        default=[], description="the models that write patches (none: the offline proposer)"
+    )
     meta_every: int = Field(default=10, ge=1, description="proposals between two insights reports, at least")
     meta_model: str | None = Field(default=None, description="the model that writes them (null: the first with weight)")
     repair_model: str | None = Field(
-        default=None, description="the model asked to mend a program or an unusable answer (null: no other one)"
+        default=None, description="the model that repairs a program or an unusable answer (null: the same one)"
     )
     prompts_dir: str | None = Field(default=None, description="a folder whose templates override ours")
     prompt_tokens: int = Field(default=32_000, ge=500, description="the longest prompt, estimated")
@@ -246,7 +247,7 @@ class Config(Section):
     )
     workers: int = Field(default_factory=available_cores, ge=1, le=MOST_AT_ONCE, description="evaluator processes")
     attempts: int = Field(
-        default=3, ge=1, description="how often one proposal may be asked in all, if the answers before were unusable"
+        default=3, ge=1, description="the most attempts of one proposal, while its answers are unusable"
     )
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 
@@ -255,39 +256,49 @@ class Config(Section):
         """The environment variables that hold the secrets of all models."""
         return [name for model in self.models for name in model.key_variables]
 
-    def with_prices(self) -> "Config":
-        """With the price of each model that has none of its own here, where one is known. Raises InputError."""
-        return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})
-
 
 _SECRET_PLACES = ("headers", "query", "extra_body")
 _OF_ENDPOINTS = ("client", "base_url", "api", "stream", "temperature", "top_p", "effort", "max_tokens", *_SECRET_PLACES)
 
 
 def build_config(document: Mapping[str, Any], *, origin: str, look_up: bool = False) -> Config:
-    """The configuration in `document`, with defaults filled in. `look_up`: the prices of models, too, which stand in
-    the configuration of a run from then on, whatever a list of prices says later.
+    """The configuration in `document`, with defaults filled in. `look_up`: the prices of models, too; the run keeps
+    them, even if a price list changes later.
 
     Raises InputError naming `origin`, the key, the value and what was expected, for each mistake.
     """
     names = tuple(name for name, _, _ in _entries(Config, ""))
     config = checked(Config, document, origin, InputError, hides=_hidden, elsewhere=names)
     if look_up:
-        config = config.with_prices()
-    contradiction = _contradiction(config)
-    if contradiction is not None:
-        raise InputError(f"{origin}: {contradiction}")
+        priced = [model.with_price(config.prices) for model in config.models]
+        config = config.model_copy(update={"models": priced})
+    if (fault := _fault_of_limits(config) or _fault_of_models(config)) is not None:
+        raise InputError(f"{origin}: {fault}")
     return config
 
 
-def _contradiction(config: Config) -> str | None:
-    """What is wrong with keys that are each right alone."""
+def _fault_of_limits(config: Config) -> str | None:
+    """Why the limits of a run contradict each other or its models; None if they do not."""
     if config.generations is None and config.minutes is None:
         return "generations and minutes are both null, so the run would never stop; set one"
+    for key in ("budget_usd", "budget_tokens", "budget_calls"):
+        if getattr(config, key) is not None and not config.models:
+            return f"{key} is set and no model is named: the offline proposer spends nothing"
+    for model in config.models if config.budget_usd is not None else ():
+        if model.script is None and (model.price_in is None or model.price_out is None):
+            return (
+                f"budget_usd is set and model {model.shown_name!r} has no price, so no budget can be kept; "
+                "give it price_in and price_out (USD per million tokens), or a file of `prices`"
+            )
+    return None
+
+
+def _fault_of_models(config: Config) -> str | None:
+    """Why the models contradict each other or the keys that name them; None if they do not."""
     names = [model.shown_name for model in config.models]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        return f"two models are called {sorted(twice)[0]!r}; give one of them another `name`"
+        return f"two models are called {min(twice)!r}; give one of them another `name`"
     if reserved := sorted({OFFLINE, TUNER}.intersection(names)):
         return f"a model is called {reserved[0]!r}, which names code in the record; give it another `name`"
     if config.models and not any(model.weight for model in config.models):
@@ -296,32 +307,22 @@ def _contradiction(config: Config) -> str | None:
         if (name := getattr(config, key)) is not None and name not in names:
             return f"{key} {name!r} is not among the models ({', '.join(names) or 'none is named'})"
     for model in config.models:
-        if model.command is not None and (unheard := _unheard(model)):
-            return f"model {model.shown_name!r} is a command, which never hears of {', '.join(unheard)}; leave that out"
-    for key in ("budget_usd", "budget_tokens", "budget_calls"):
-        if getattr(config, key) is not None and not config.models:
-            return f"{key} is set and no model is named: the offline proposer spends nothing"
-    if config.budget_usd is not None:
-        for model in config.models:
-            if model.script is None and (model.price_in is None or model.price_out is None):
-                return (
-                    f"budget_usd is set and model {model.shown_name!r} has no price, so no budget can be kept; "
-                    "give it price_in and price_out (USD per million tokens), or a file of `prices`"
-                )
+        if model.command is not None and (unused := _of_no_use(model)):
+            return f"model {model.shown_name!r} is a command, which does not use {', '.join(unused)}; leave that out"
     return None
 
 
-def _unheard(model: ModelConfig) -> list[str]:
-    """The keys of a model that is a command which say something to endpoints alone."""
+def _of_no_use(model: ModelConfig) -> list[str]:
+    """The keys that are set of a command and that only endpoints use."""
     named = [key for key in _OF_ENDPOINTS if getattr(model, key) != ModelConfig.model_fields[key].default]
     return [*named, *(["model (scripted:)"] if model.script is not None else [])]
 
 
 def _hidden(location: Location, value: object) -> str | None:
-    """What is said instead of a value, or of an unknown key, that may be a secret."""
-    said = [*map(str, location[-1:]), *texts_in(value)]
+    """The text to show in place of a value, or of an unknown key, that may be a secret; None if it is none."""
+    texts = [*map(str, location[-1:]), *texts_in(value)]
     secret = {*_SECRET_PLACES, "api_key_env"} & set(map(str, location))
-    return HIDDEN if secret or any(map(looks_like_a_key, said)) else None
+    return HIDDEN if secret or any(map(looks_like_a_key, texts)) else None
 
 
 def _entries(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, type[BaseModel] | None]]:
@@ -340,7 +341,7 @@ def keys() -> list[str]:
 
 
 def table(section: type[BaseModel] = Config) -> Iterator[tuple[str, str, str]]:
-    """Every key of a section, dotted, with its default and its meaning: what `docs/configuration.md` shows."""
+    """Every key of a section, dotted, with its default and its meaning, for `docs/configuration.md`."""
     for name, field, nested in _entries(section, ""):
         if nested is None and name != "models":
             shown = "required"
@@ -352,7 +353,7 @@ def table(section: type[BaseModel] = Config) -> Iterator[tuple[str, str, str]]:
 
 
 def render_config(config: Config) -> str:
-    """`config` as YAML, each key with its meaning behind it: what `run.yaml` holds and `--print-config` prints."""
+    """`config` as YAML, each key with its meaning as a comment, for `run.yaml` and `--print-config`."""
     return "\n".join(_lines(config, "")) + "\n"
 
 
@@ -372,7 +373,7 @@ def _lines(section: BaseModel, indent: str) -> Iterator[str]:
 
 
 def _scalar(value: object) -> str:
-    """`value` as YAML on one line: JSON is that, but for text, whose escaped surrogate pairs YAML does not join."""
+    """`value` as YAML on one line: JSON, but for text, since YAML does not join escaped surrogate pairs."""
     if isinstance(value, list):
         return f"[{', '.join(map(_scalar, value))}]"
     if isinstance(value, Mapping):
@@ -384,7 +385,7 @@ def _scalar(value: object) -> str:
 
 
 def yaml_lines(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as YAML, a line each, to be put into a configuration."""
+    """Settings as YAML for a configuration, a line each."""
     return [f"{key}: {_scalar(value)}" for key, value in settings.items()]
 
 
@@ -403,15 +404,15 @@ def set_key(document: dict[str, Any], dotted: str, value: Any) -> None:
 
 
 def _named(entries: list[Any], name: str, dotted: str) -> dict[str, Any]:
-    """The entry of a list of models that bears a name. Raises InputError."""
+    """The entry of a list of models with that name. Raises InputError."""
     for entry in entries:
-        if isinstance(entry, dict) and name in (_called(entry), entry.get("model")):
+        if isinstance(entry, dict) and name in (_name_of(entry), entry.get("model")):
             return entry
-    known = ", ".join(map(_called, filter(lambda entry: isinstance(entry, dict), entries)))
-    raise InputError(f"--set {dotted}: there is no model {name!r} (there is: {known or 'none'})")
+    names = ", ".join(_name_of(entry) for entry in entries if isinstance(entry, dict))
+    raise InputError(f"--set {dotted}: there is no model {name!r} (models: {names or 'none'})")
 
 
-def _called(entry: Mapping[str, Any]) -> str:
-    """What the record calls a model of a document that may not have been checked yet."""
+def _name_of(entry: Mapping[str, Any]) -> str:
+    """The name in the record of a model from a document that may not have been checked yet."""
     model = str(entry.get("model"))
     return "scripted" if model.startswith("scripted:") else str(entry.get("name") or model)

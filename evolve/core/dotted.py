@@ -9,12 +9,12 @@ from evolve.core.errors import EvolveError, InputError
 
 
 def is_dotted(name: str) -> bool:
-    """Whether a value names an attribute of a module, and not something that ships."""
+    """Whether a value names an attribute of a module, and nothing built in."""
     return ":" in name
 
 
 def open_dotted(name: str, settings: object, *, key: str, methods: Sequence[str]) -> Any:
-    """What `package.module:attribute` makes of `settings`; it must have these `methods`.
+    """The object that `package.module:attribute` makes of `settings`; it must have these `methods`.
 
     Raises InputError, which begins with the configuration's `key`, for whatever is wrong with it.
     """
@@ -24,7 +24,7 @@ def open_dotted(name: str, settings: object, *, key: str, methods: Sequence[str]
     except EvolveError:
         raise
     except Exception as cause:  # noqa: BLE001 - boundary: somebody else's code
-        raise InputError(f"{key}: {name!r} cannot be made of its settings ({_said(cause)})") from None
+        raise InputError(f"{key}: {name!r} cannot be made of its settings ({_described(cause)})") from None
     lacking = [method for method in methods if not callable(getattr(made, method, None))]
     if lacking:
         raise InputError(f"{key}: what {name!r} makes has no method {lacking[0]!r} (see evolve/seams.py)")
@@ -34,21 +34,21 @@ def open_dotted(name: str, settings: object, *, key: str, methods: Sequence[str]
 def _load(name: str, key: str) -> Any:
     module_name, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), attribute)):
-        raise InputError(f"{key}: {name!r} is no dotted path, which looks like package.module:Class")
+        raise InputError(f"{key}: {name!r} is no dotted path such as package.module:Class")
     try:
         module = importlib.import_module(module_name)
     except ImportError as cause:
         raise InputError(
-            f"{key}: {name!r} names the module {module_name!r}, which cannot be imported ({_said(cause)}); it must be "
-            "installed, or lie in a folder of PYTHONPATH"
+            f"{key}: {name!r} names the module {module_name!r}, which cannot be imported ({_described(cause)}); "
+            "install it, or put its folder on PYTHONPATH"
         ) from None
     except Exception as cause:  # noqa: BLE001 - boundary: somebody else's code
-        raise InputError(f"{key}: {name!r}: importing the module {module_name!r} fails ({_said(cause)})") from None
-    found = getattr(module, attribute, None)
-    if not callable(found):
+        raise InputError(f"{key}: {name!r}: importing the module {module_name!r} fails ({_described(cause)})") from None
+    make = getattr(module, attribute, None)
+    if not callable(make):
         raise InputError(f"{key}: {name!r}: the module {module_name!r} has no class or function {attribute!r}")
-    return found
+    return make
 
 
-def _said(cause: Exception) -> str:
+def _described(cause: Exception) -> str:
     return f"{type(cause).__name__}: {one_line(str(cause))}"

@@ -3,11 +3,11 @@
     EvolveError           raised on purpose; a command prints its message and ends with `exit_code`
     |-- InputError        2: a file, option or configuration key that the user gave is wrong
     |   |-- ProgramError  2: a program with a broken evolve block, too large, or not Python where it should be
-    |   |-- UntrustedArchive  2: somebody else's run names what is not built in
+    |   |-- UntrustedArchive  2: somebody else's run names code or endpoints that are not built in
     |   `-- ArchiveError  2: a run folder that is missing, locked, damaged or something else
-    |-- PromptTooLong     2: what must stand in a prompt does not fit into `prompt_tokens`
+    |-- PromptTooLong     2: the required parts of a prompt do not fit into `prompt_tokens`
     |-- MachineError      3: the machine or environment lacks something (disk, git, a key)
-    `-- PatchError        1: a patch was refused, whole; the message is written for the model that must mend it
+    `-- PatchError        1: a patch was refused, whole; the message tells the model what to correct
 
 The evaluator has its own tree (`evaluator.errors`), with the same exit codes.
 """
@@ -26,8 +26,8 @@ class InputError(EvolveError):
 
 
 class ProgramError(InputError):
-    """Raised when a program has a broken evolve block, is too large, or should be Python and is not. `line` is where,
-    from 1; None where no line is at fault."""
+    """Raised when a program has a broken evolve block, is too large, or should be Python and is not. `line` counts from
+    1; None where no line is at fault."""
 
     def __init__(self, message: str, *, line: int | None = None) -> None:
         super().__init__(message if line is None else f"line {line}: {message}")
@@ -43,11 +43,11 @@ class ArchiveError(InputError):
 
 
 class UntrustedArchive(InputError):
-    """Raised when somebody else's run would use what is not built in, and nobody has agreed."""
+    """Raised when somebody else's run would use code or endpoints that are not built in, without consent."""
 
 
 class PromptTooLong(EvolveError):
-    """Raised when what must stand in a prompt does not fit into the configured length."""
+    """Raised when the required parts of a prompt do not fit into the configured length."""
 
 
 class MachineError(EvolveError):

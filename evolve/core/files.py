@@ -1,8 +1,9 @@
-"""Files that a user names, read and written; whatever goes wrong is one sentence."""
+"""Files that a user names, read and written; each error is one sentence."""
 
 import errno
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
@@ -13,14 +14,14 @@ from evolve.core.errors import InputError, MachineError
 from evolve.lang.languages import PYTHON, TEXT, language_of
 
 FREE_DISK_MB = 64
-"""Less than this and a run is not begun: it would end in the middle."""
+"""The least free space for a run to begin, so that it does not end in the middle."""
 
 
 def read_source(path: Path) -> str:
-    """The program in a file, as Python itself would decode it (by its suffix it may be another language's, and is then
-    a text). Raises InputError when it cannot be read.
+    """The program in a file, decoded as Python does it; another language's (by its suffix) as UTF-8. Raises InputError
+    when it cannot be read.
 
-    One that Python could not decode is a program that does not load: what is no text stays in it, as surrogates.
+    A Python file that cannot be decoded is a program that does not load: its odd bytes become surrogates.
     """
     if language_of(path) not in (PYTHON, TEXT):
         return read_text(path)
@@ -31,8 +32,8 @@ def read_source(path: Path) -> str:
         return content.decode("utf-8", "surrogateescape")
 
 
-def in_words(source: str, evaluation: Evaluation) -> Evaluation:
-    """`evaluation`, of a source read by `read_source`; of one that is no text it says so instead of showing it."""
+def explain_undecodable(source: str, evaluation: Evaluation) -> Evaluation:
+    """`evaluation` of a source from `read_source`, with the first byte that is not text as its detail, if any."""
     broken = next((i for i, c in enumerate(source) if "\ud800" <= c <= "\udfff"), None)
     if broken is None or evaluation.outcome is not Outcome.LOAD_ERROR:
         return evaluation
@@ -49,64 +50,65 @@ def read_text(path: Path) -> str:
 
 
 def require_writable(path: Path | None, *, overwrite: bool) -> None:
-    """Refuse a file that `write_file` would refuse, before work is done for it (None: none is asked for). Raises
-    InputError."""
+    """Refuse a file that `write_file` would refuse, before work is done for it (None: no file). Raises InputError."""
     if path is None:
         return
-    try:
+    with _as_input_error(path, "written"):
         if path.is_dir():
             raise InputError(f"{_shown(path)} is a folder; name a file")
         if path.exists() and not overwrite:
-            raise InputError(f"{_shown(path)} exists already; choose another file, or overwrite it with --force")
+            raise _exists(path)
         if not path.parent.is_dir():
             raise InputError(f"{_shown(path)} cannot be written (there is no folder {_shown(path.parent)})")
-    except (OSError, ValueError) as cause:
-        raise InputError(f"{_shown(path)} cannot be written ({_why(cause)})") from None
 
 
 def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
     """Write a file, which must be new unless it may be overwritten. Raises InputError, or MachineError for the disk."""
-    try:
+    with _as_input_error(path, "written"):
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"{_shown(path)} is not a file, so it cannot be written")  # opening a pipe waits for ever
-        with path.open("wb" if overwrite else "xb") as file:
-            file.write(content)
-    except FileExistsError:
-        raise InputError(f"{_shown(path)} exists already; choose another file, or overwrite it with --force") from None
-    except (OSError, ValueError) as cause:
-        lacking = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-        kind = MachineError if lacking else InputError
-        raise kind(f"{_shown(path)} cannot be written ({_why(cause)})") from None
+        try:
+            with path.open("wb" if overwrite else "xb") as file:
+                file.write(content)
+        except FileExistsError:
+            raise _exists(path) from None
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Make a folder with these files (`sub/name` in a folder of their own); it must be new. Raises InputError, or
     MachineError for the disk."""
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        raise InputError(f"{_shown(folder)} exists already; choose another folder") from None
-    except (OSError, ValueError) as cause:
-        raise InputError(f"{_shown(folder)} cannot be made ({_why(cause)})") from None
-    for name, content in files.items():
+    with _as_input_error(folder, "made"):
         try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            raise InputError(f"{_shown(folder)} exists already; choose another folder") from None
+    for name, content in files.items():
+        with _as_input_error((folder / name).parent, "made"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        except (OSError, ValueError) as cause:
-            raise InputError(f"{_shown((folder / name).parent)} cannot be made ({_why(cause)})") from None
         write_file(folder / name, content, overwrite=False)
 
 
 def _read(path: Path) -> bytes:
-    try:
+    with _as_input_error(path, "read"):
         if path.exists() and not path.is_file():
             raise InputError(f"{_shown(path)} is not a file, so it cannot be read")
         return path.read_bytes()
+
+
+@contextmanager
+def _as_input_error(path: Path, action: str) -> Iterator[None]:
+    """Turn an error of the body into an InputError (MachineError for a full or broken disk): `path` could not be
+    `action`, and why."""
+    try:
+        yield
     except (OSError, ValueError) as cause:
-        raise InputError(f"{_shown(path)}: cannot be read ({_why(cause)})") from None
+        code, reason = (cause.errno, cause.strerror) if isinstance(cause, OSError) else (None, None)
+        kind = MachineError if code in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
+        raise kind(f"{_shown(path)}: cannot be {action} ({reason or cause})") from None
 
 
-def _why(cause: OSError | ValueError) -> str:
-    return (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
+def _exists(path: Path) -> InputError:
+    return InputError(f"{_shown(path)} exists already; choose another file, or overwrite it with --force")
 
 
 def _shown(path: Path) -> str:
@@ -119,10 +121,10 @@ def nearest(path: Path) -> Path:
 
 
 def require_disk(folder: Path) -> None:
-    """Raise MachineError when too little room is left."""
+    """Raise MachineError when too little disk space is free."""
     existing = nearest(folder)
     free = shutil.disk_usage(existing).free // 2**20
     if free < FREE_DISK_MB:
         raise MachineError(
-            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are wanted; make room or run elsewhere"
+            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are needed; make room or run elsewhere"
         )

@@ -1,4 +1,4 @@
-"""Commands that are printed: each can be pasted as it stands, into the shell that called this program."""
+"""Printed commands: each can be pasted into the shell that called this program."""
 
 import os
 import shlex
@@ -7,23 +7,23 @@ from pathlib import Path
 
 
 def command(*words: str | os.PathLike[str], meaning: str = "") -> str:
-    """The command line that calls this program with `words`, quoted; `meaning` stands behind it as a comment."""
+    """The command line that calls this program with `words`, quoted, with its `meaning` as a comment."""
     line = " ".join([program(), *(shlex.quote(os.fspath(word)) for word in words)])
     return f"{line}  # {meaning}" if meaning else line
 
 
 def anywhere(*words: str) -> str:
-    """The command line for a text that is read on other machines, too: the program by its plain name."""
+    """The command line for texts that are read on other machines, too: with the plain name of the program."""
     return shlex.join(["evolve", *words])
 
 
 def program() -> str:
-    """How this program is called here: as it was, or as the environment of this Python allows; quoted."""
+    """The quoted name of this program: as it was called, or as this Python's environment allows."""
     called = Path(sys.argv[0]) if sys.argv else Path()
     if called.name == "evolve" and called.is_file():
         return "evolve" if _is_on_path(called) else shlex.quote(str(called))
     if called.name != "__main__.py" and _is_on_path(Path(sys.executable).parent / "evolve"):
-        return "evolve"  # called from somebody's own program
+        return "evolve"  # called from another program
     return f"{_python()} -m evolve"
 
 
@@ -37,10 +37,10 @@ def _python() -> str:
 
 
 def _is_on_path(file: Path, *, linked: bool = True) -> bool:
-    """Whether a shell finds this very file by its name alone; `linked`: or by a link to it."""
+    """Whether a shell finds this very file by its name alone; `linked`: or a link to it."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
-        found = Path(folder or os.curdir) / file.name
-        if os.access(found, os.X_OK) and found.is_file():
-            here = found.absolute().parent == file.absolute().parent
-            return here or (linked and file.exists() and found.samefile(file))
+        first = Path(folder or os.curdir) / file.name
+        if os.access(first, os.X_OK) and first.is_file():
+            is_here = first.absolute().parent == file.absolute().parent
+            return is_here or (linked and file.exists() and first.samefile(file))
     return False

@@ -1,4 +1,4 @@
-"""What models cost where nobody says it in the configuration: from a file of one's own, and from `prices.yaml`."""
+"""Prices of models that the configuration does not price: from the user's file, and from `prices.yaml`."""
 
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ from evolve.core.errors import InputError
 
 SHIPPED = Path(__file__).with_name("prices.yaml")
 ANY = "any"
-"""In the place of a host: wherever a model of that name is asked."""
+"""In the place of a host: the model of that name at any host."""
 
 OPENAI_URL = "https://api.openai.com/v1"
-"""Where a model without a base_url is."""
+"""The endpoint of a model without base_url."""
 
 
 class Price(Section):
@@ -30,12 +30,12 @@ class Price(Section):
 
     @property
     def price_from(self) -> str:
-        """Where that stands, in words."""
+        """The source of the price, in words."""
         return f"{self.source}, read {self.date}" if self.date else str(self.source)
 
 
 def host_of(base_url: str | None, *, name: str) -> str:
-    """The host of the endpoint of the model that is called `name`. Raises InputError for what is no URL of one."""
+    """The host of the endpoint of the model `name`. Raises InputError for a malformed URL."""
     url = OPENAI_URL if base_url is None else base_url.strip()
     try:
         parts = urlsplit(url)
@@ -48,24 +48,24 @@ def host_of(base_url: str | None, *, name: str) -> str:
 
 
 def price_of(model: str, host: str | None, *, file: str | None) -> Price | None:
-    """What a model costs at a host, by `file` (a user's own) or else by what ships; None where neither says. A model
-    that is at no host (None: a command, a client of one's own) costs what is said of it for any.
-    Raises InputError naming the file and what is wrong with it."""
+    """The price of a model at a host, from `file` (the user's) or else from ours; None without one. A model without a
+    host (None: a command or custom client) has the price for any host. Raises InputError naming the file and what is
+    wrong with it."""
     for path in (*([] if file is None else [Path(file)]), SHIPPED):
-        known = read_prices(path)
-        entry = (None if host is None else known.get((host, model))) or known.get((ANY, model))
-        if entry is not None:
-            return entry
+        prices = read_prices(path)
+        price = (None if host is None else prices.get((host, model))) or prices.get((ANY, model))
+        if price is not None:
+            return price
     return None
 
 
 def read_prices(path: Path) -> dict[tuple[str, str], Price]:
     """The prices in a file, by host and model. Raises InputError naming the file and what is wrong with it."""
-    found: dict[tuple[str, str], Price] = {}
+    prices: dict[tuple[str, str], Price] = {}
     for host, models in read_mapping(path, error=InputError).items():
         if not isinstance(models, dict):
             raise InputError(f"{path}: {host} must map models to their prices, not be a {type(models).__name__}")
         for model, entry in models.items():
             price = checked(Price, entry, f"{path}: {host}, {model}", InputError)
-            found[host, str(model)] = price.model_copy(update={"source": price.source or path.name})
-    return found
+            prices[host, str(model)] = price.model_copy(update={"source": price.source or path.name})
+    return prices

@@ -1,4 +1,4 @@
-"""Programs as values: where they may evolve, whether they are usable, and when two of them are the same."""
+"""Programs as values: their evolvable parts, whether they are usable, and when two of them are equal."""
 
 import hashlib
 import re
@@ -32,13 +32,13 @@ class PatchKind(StrEnum):
 
 OFFLINE: Final = "offline"
 TUNER: Final = "tuner"
-"""What stands in the place of a model's name where code wrote the patch."""
+"""Names of code that writes patches, in the place of a model's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a program comes from: the kind of patch, who wrote it, its name and its reason (both untrusted text), and
-    what it changed (`features` and `lines`, see `evolve.patch.features`)."""
+    """The origin of a program: the kind of patch, its author, its name and reason (both untrusted text), and the
+    changes that it made (`features` and `lines`, see `evolve.patch.features`)."""
 
     kind: PatchKind
     model: str
@@ -92,26 +92,25 @@ def marker(line: str) -> str | None:
 
 
 def evolve_regions(source: str) -> tuple[Region, ...]:
-    """The evolvable parts of a program, in order: what stands between START and END markers, or all of it if there is
-    no marker.
+    """The evolvable parts of a program, in order: the text between START and END markers, or all of it without markers.
 
-    Raises ProgramError if a marker lacks its partner or blocks are nested. The program need not be a valid one.
+    Raises ProgramError if a marker lacks its partner or blocks are nested. The program need not be valid.
     """
     return marked_regions(source) or (Region(start=0, stop=len(split_lines(source)), text=source),)
 
 
 def marked_regions(source: str) -> tuple[Region, ...]:
-    """What stands between START and END markers, in order; () if there is none. Raises ProgramError as above."""
+    """The text between START and END markers, in order; () without markers. Raises ProgramError for broken blocks."""
     if "EVOLVE-BLOCK-" not in source:
         return ()
     lines = split_lines(source)
     regions: list[Region] = []
     start: int | None = None
     for number, line in enumerate(lines):
-        found = marker(line)
-        if found is None:
+        kind = marker(line)
+        if kind is None:
             continue
-        if found == "START":
+        if kind == "START":
             if start is not None:
                 raise ProgramError(
                     f"{START} inside the block that starts on line {start}; blocks cannot be nested, so end that one "
@@ -162,8 +161,8 @@ def check_size(source: str) -> None:
 
 
 def check_syntax(source: str, language: Language) -> None:
-    """Raise ProgramError, with line and reason, for what is no program of the language. Only Python is looked at: a
-    compiler of another is run in the sandbox, by the task."""
+    """Raise ProgramError, with line and reason, for invalid Python. Other languages are compiled in the sandbox, by the
+    task."""
     if language is PYTHON:
         parsed(source)
 
@@ -171,9 +170,8 @@ def check_syntax(source: str, language: Language) -> None:
 def normalised_hash(source: str, language: Language = PYTHON) -> str:
     """The sha256, in hex, of a program without comments and layout (of Python: of its syntax tree without docstrings).
 
-    Two programs that differ in nothing else have equal hashes (where the language's comments can be told from its
-    strings: see `evolve.lang.lexing`), and others have not.
-    Raises ProgramError if the source should be Python and is not.
+    Two programs have equal hashes if they differ in nothing else (where the language has a grammar: see
+    `evolve.lang.lexing`), and only then. Raises ProgramError if the source should be Python and is not.
     """
     text = "\n".join(tokens(parsed(source))) if language is PYTHON else normalised(source, language)
     return hashlib.sha256(text.encode("ascii", "backslashreplace")).hexdigest()

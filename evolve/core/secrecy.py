@@ -1,4 +1,4 @@
-"""What looks like a key: refused where it would be written down, and never repeated. Pure.
+"""Texts that look like a key: refused where they would be recorded, and never repeated. Pure.
 
 A configuration is on record with the run. So a secret is named there, as an environment variable, and does not stand in
 it: `api_key_env: NAME`, and `$NAME` in the value of a header or of a query. The validators of such values are here:
@@ -13,10 +13,10 @@ from typing import Any
 VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 """An environment variable in the value of a header or of a query."""
 
-HIDDEN = "what stands there is not repeated, for it may be a key"
+HIDDEN = "the value is not shown, since it may be a key"
 NAME_IT = (
-    "a key belongs into an environment variable: name it as api_key_env, or write $NAME in the value of a header or "
-    "of a query, the whole of it (`Bearer $NAME`, `Basic $NAME` and the like are understood)"
+    "put a key into an environment variable: name it as api_key_env, or write $NAME as the whole value of a header or "
+    "of a query (`Bearer $NAME`, `Basic $NAME` and the like are understood)"
 )
 
 _BEGINNINGS = re.compile(
@@ -40,14 +40,14 @@ def secret_variables(names: Iterable[str]) -> list[str]:
 
 
 def looks_like_a_key(text: str) -> bool:
-    """Whether a text holds what looks like a key: it begins like those of a provider (`sk-...`, `AIza...`) and is as
-    long, or a word is a long run of letters and digits mixed."""
-    begins = any(any(map(str.isdigit, found[0])) or len(found[0]) > 40 for found in _BEGINNINGS.finditer(text))
+    """Whether a text may hold a key: it begins like those of a provider (`sk-...`, `AIza...`) and is as long, or a word
+    is a long run of letters and digits mixed."""
+    begins = any(any(map(str.isdigit, match[0])) or len(match[0]) > 40 for match in _BEGINNINGS.finditer(text))
     return begins or any(map(_is_mixed, text.split()))
 
 
 def _is_mixed(word: str) -> bool:
-    """Letters and digits, mixed as chance would: they take turns often. A name has its digits together."""
+    """Whether letters and digits alternate often, as in random text. A name has its digits together."""
     if _RUN.fullmatch(word) is None:
         return False
     turns = sum(a.isdigit() != b.isdigit() for a, b in itertools.pairwise(word))
@@ -56,8 +56,8 @@ def _is_mixed(word: str) -> bool:
 
 def variables_in(values: Mapping[str, str]) -> list[str]:
     """The environment variables that the values of headers or of a query name, in order."""
-    found = (match for value in values.values() for match in VARIABLE.finditer(value))
-    return list(dict.fromkeys(match[1] or match[2] for match in found))
+    matches = (match for value in values.values() for match in VARIABLE.finditer(value))
+    return list(dict.fromkeys(match[1] or match[2] for match in matches))
 
 
 def texts_in(value: object) -> Iterator[str]:
@@ -74,7 +74,7 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def variable_of_key(value: Any) -> Any:
-    """The name of the variable with the key: no key is as short, and none is all capitals."""
+    """The name of the variable with the key; keys are longer, or not in capitals."""
     if value is not None and not (isinstance(value, str) and _NAME_OF_VARIABLE.fullmatch(value)):
         raise ValueError(
             "must be the NAME of an environment variable that holds the key, such as OPENAI_API_KEY (in capitals when "
@@ -91,8 +91,8 @@ def no_key(value: Any) -> Any:
 
 
 def no_literal_secret(value: Any) -> Any:
-    """Names with texts, as of headers or a query, none of which holds a secret in letters. Under a name like that of a
-    secret any letter may be one: a `$` within a password makes no variable of its rest."""
+    """Names with texts, as of headers or a query, none of which holds a literal secret. Under a name like that of a
+    secret, only environment variables are allowed: a `$` within a password makes no variable of its rest."""
     if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
         raise ValueError("must map names to texts (quote numbers and dates)")
     for name, text in value.items():

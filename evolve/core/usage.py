@@ -1,4 +1,4 @@
-"""What an answer took: one value, passed on whole from the client of a model to the journal."""
+"""The cost of model calls: of one, of many together, and how much a run may spend."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens, US dollars and seconds of one call, or of what became of it.
+    """Tokens, US dollars and seconds of one call.
 
-    `cost_usd` is None when nobody knows the price. `estimated` says that the server stated no usage, so that tokens
-    and cost are our estimate. `tokens_cached` are those of `tokens_in` that the provider had in its cache.
+    `cost_usd` is None when the price is unknown. `estimated` says that the server stated no usage: tokens and cost are
+    our estimate. `tokens_cached` are those of `tokens_in` that the provider had in its cache.
     """
 
     tokens_in: int = 0
@@ -20,7 +20,7 @@ class Usage:
     estimated: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Its keys in an event; what a clock measured stands apart, under `measured`."""
+        """Its keys in an event; time measurements are under `measured`."""
         tokens = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out}
         tokens |= {"tokens_cached": self.tokens_cached} if self.tokens_cached else {}
         measured = {"latency_s": self.latency_s}
@@ -33,12 +33,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What many calls took together: their tokens, what those of known price cost, and how many have none.
+    """The cost of many calls together: their tokens, the cost of those with a known price, and how many have none.
 
-    `calls` counts every call that was sent; 0 says that no model was asked. `unanswered` are those of them that failed
-    or were lost, `unanswered_known_usd` what they are taken to have cost, which `known_usd` holds, too, and
-    `unanswered_unpriced` how many of them have no price. `tokens_cached` are those of `tokens_in` that the provider had
-    in its cache.
+    `calls` counts every call that was sent; 0 says that no model was asked. `unanswered` of them failed or were lost;
+    `unanswered_known_usd` is their estimated cost (part of `known_usd`), and `unanswered_unpriced` how many of them
+    have no price. `tokens_cached` are those of `tokens_in` that the provider had in its cache.
     """
 
     calls: int = 0
@@ -57,30 +56,30 @@ class Spending:
 
     @property
     def tokens(self) -> int:
-        """Those sent and those received."""
+        """Tokens sent and received."""
         return self.tokens_in + self.tokens_out
 
     @property
     def cost_usd(self) -> float | None:
-        """What all of it cost; None when the price of some of it is not known."""
+        """The total cost; None when a price is unknown."""
         return None if self.unpriced else self.known_usd
 
     @property
     def unanswered_usd(self) -> float | None:
-        """What calls that failed or were lost are taken to have cost; None when the price of one is not known."""
+        """The estimated cost of calls that failed or were lost; None when a price is unknown."""
         return None if self.unanswered_unpriced else self.unanswered_known_usd
 
     @property
     def took(self) -> bool:
-        """Whether anything was taken, known or not: a call that was refused takes nothing."""
+        """Whether anything was used, at a known price or not: a refused call uses nothing."""
         return bool(self.tokens or self.known_usd or self.unpriced)
 
     def sent(self) -> "Spending":
-        """With one more call, of which nothing else is known yet."""
+        """With one more call, whose usage is not known yet."""
         return replace(self, calls=self.calls + 1)
 
     def plus(self, usage: Usage, *, answered: bool = True) -> "Spending":
-        """With what a call took that was sent before."""
+        """With the usage of a call that was counted by `sent` before."""
         return replace(
             self,
             tokens_cached=self.tokens_cached + usage.tokens_cached,
@@ -103,7 +102,7 @@ class Budget:
     calls: int | None = None
 
     def exceeded(self, *amounts: Spending) -> str | None:
-        """Which of them these amounts together would exceed: the key of the configuration; None where they fit."""
+        """The configuration key of the limit that these amounts together would exceed; None if they fit."""
         if self.usd is not None and sum(amount.known_usd for amount in amounts) > self.usd:
             return "budget_usd"
         if self.tokens is not None and sum(amount.tokens for amount in amounts) > self.tokens:

@@ -103,7 +103,7 @@ class Credits:
         """The program that was the best when this one came, or is a candidate for that; None while nothing was
         correct."""
         found = None
-        for position, record in reversed(self._archive.reigns):
+        for position, record in reversed(self._archive.best_history):
             if position < program.moment.position:
                 found = record
                 break

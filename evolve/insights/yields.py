@@ -74,7 +74,7 @@ class ModelYields:
         if settled != self._settled:
             self._settled, self._ended, self._yields = settled, 0, {}
         credited = Credits(archive)
-        self._bests = frozenset(record.generation for _, record in archive.reigns if record is not None)
+        self._bests = frozenset(record.generation for _, record in archive.best_history if record is not None)
         for ended in archive.endings(since=self._ended):
             for part in ended.models:
                 before = self._yields.get(part.model, ModelYield(model=part.model))

@@ -1,9 +1,9 @@
 """Languages: their names, suffixes and comment signs, and the grammar of strings and comments of about a dozen.
 
-A grammar (`evolve.lang.lexing` applies it) is a set of regular expressions. `kept` are strings, and comments that a
-compiler obeys. `comments` are what normalising drops. `doubtful` is matched before both; a text that holds it is taken
-as it stands, as is one with a quote or a comment that does not end. A language without a grammar is always taken as it
-stands: nothing is dropped where dropping is not known to be safe.
+A grammar (applied by `evolve.lang.lexing`) is a set of regular expressions. `kept` are strings, and comments that a
+compiler obeys. `comments` are dropped by normalising. `doubtful` is matched before both; a text that holds it is used
+unchanged, as is one with a quote or a comment that does not end, and any text in a language without a grammar: nothing
+is dropped where that is not known to be safe.
 """
 
 from collections.abc import Iterator
@@ -35,11 +35,11 @@ _MAYBE_REGEX: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """One language. `sign` (and `close`, where a comment has an end) is what an evolve block's markers stand behind.
+    """One language. `sign` (and `close`, where a comment has an end) are the comment signs for evolve block markers.
 
-    `nested` are the signs of comments that nest. `word` is what is read as one (a quote inside of it begins no string),
-    `unclosed` what begins something long and did not end, `risky` what may begin something that lasts to the end of the
-    line, and `never` what a text may not hold anywhere if anything is to be dropped from it.
+    `nested` are the signs of comments that nest. `word` matches a word (a quote inside of it begins no string),
+    `unclosed` the beginning of a long string that did not end, `risky` what may begin something that lasts to the end
+    of the line, and `never` what keeps anything from being dropped wherever it is in a text.
     """
 
     name: str
@@ -57,17 +57,17 @@ class Language:
     word: str = _WORD
 
     def comment(self, text: str) -> str:
-        """A line of its own that says `text` to people only."""
+        """A comment line with `text`."""
         return f"{self.sign} {text}" + (f" {self.close}" if self.close else "")
 
     @property
-    def is_told_apart(self) -> bool:
-        """Whether comments, strings and code of a text can be told apart."""
+    def has_grammar(self) -> bool:
+        """Whether a text can be split into code, strings and comments."""
         return bool(self.comments or self.nested)
 
 
 def _c_like(name: str, fence: str, *suffixes: str) -> Language:
-    """What a C preprocessor reads first: a backslash joins lines, and a header's name is no code."""
+    """A language with a C preprocessor: a backslash joins lines, and a header's name is no code."""
     return Language(
         name=name,
         fence=fence,
@@ -85,7 +85,7 @@ def _c_like(name: str, fence: str, *suffixes: str) -> Language:
 
 
 def _script(name: str, fence: str, *suffixes: str) -> Language:
-    """JavaScript and what is made of it."""
+    """JavaScript and its dialects."""
     return Language(
         name=name,
         fence=fence,
@@ -209,12 +209,12 @@ LANGUAGES: Final[tuple[Language, ...]] = (
 )
 
 TEXT: Final = Language(name="text", fence="text", suffixes=(".txt",), sign="#")
-"""What a file is whose suffix is not in the table."""
+"""The language of a file whose suffix is not in the table."""
 
 _BY_SUFFIX: Final = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
 
 SIGNS: Final = tuple(sorted({(language.sign, language.close) for language in LANGUAGES} | {("<!--", "-->")}))
-"""Every pair of comment sign and what closes it ("" for the end of the line)."""
+"""Every pair of comment sign and closing sign ("" for the end of the line)."""
 
 
 def language_of_task(task: Task) -> Language:

@@ -1,7 +1,7 @@
-"""A program of any language told apart: code, what is kept to the letter, and comments; and its text without these.
+"""A program of any language split into code, strings and comments; and its text without comments and layout.
 
-Where a text cannot be told apart for certain it is taken as it stands: two programs that differ in anything but
-comments and layout are never taken for one. The price is that some which do not differ are taken for two.
+A text that cannot be split for certain is used unchanged: two programs that differ in anything but comments and layout
+are never called equal. In return, some equal programs are called different.
 """
 
 import functools
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from evolve.lang.languages import Language
 
-# Ends of lines in some languages and not in others, and what stands for a span in a line while it is made.
+# Ends of lines in some languages and not in others, and placeholders of spans in a line.
 _CONTROLS = re.compile(r"\r(?!\n)|[\0\x01\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _JOINED = re.compile(r"\\[ \t]*\r?(?:\n|\Z)")
 _OPENERS = r"""["'`]|/\*"""
@@ -21,7 +21,7 @@ _BLANKED = re.compile(rf"(?:(?<![ \t])[ \t]++)?{_DROPPED}[ \t]*+")
 
 
 class Kind(StrEnum):
-    """What a stretch of a text is."""
+    """The kinds of stretch of a text."""
 
     CODE = "code"
     KEPT = "kept"  # a string, or a comment that a compiler obeys
@@ -39,12 +39,12 @@ class Span:
 
 @functools.lru_cache(maxsize=64)
 def spans(source: str, language: Language) -> tuple[Span, ...] | None:
-    """The whole of a text, in order; None where it cannot be told apart."""
-    if not language.is_told_apart or _CONTROLS.search(source):
+    """The spans of the whole text, in order; None where it cannot be split."""
+    if not language.has_grammar or _CONTROLS.search(source):
         return None
     if language.never and re.search(language.never, source):
         return None
-    search, found, position, code, risky = scanner(language).search, list[Span](), 0, 0, 0
+    search, split, position, code, risky = scanner(language).search, list[Span](), 0, 0, 0
     while (match := search(source, position)) is not None:
         start, position = match.span()
         group = match.lastgroup
@@ -61,17 +61,17 @@ def spans(source: str, language: Language) -> tuple[Span, ...] | None:
         if not is_kept and _JOINED.search(source, start, position + 1):
             return None  # does the comment go on in the next line?
         if code < start:
-            found.append(Span(Kind.CODE, code, start))
-        found.append(Span(Kind.KEPT if is_kept else Kind.COMMENT, start, position))
+            split.append(Span(Kind.CODE, code, start))
+        split.append(Span(Kind.KEPT if is_kept else Kind.COMMENT, start, position))
         code = position
     if code < len(source):
-        found.append(Span(Kind.CODE, code, len(source)))
-    return tuple(found)
+        split.append(Span(Kind.CODE, code, len(source)))
+    return tuple(split)
 
 
 @functools.cache
 def scanner(language: Language) -> re.Pattern[str]:
-    """What finds the next stretch of a text that is no plain code: the name of its group says what it is."""
+    """The pattern of the next stretch of a text that is not plain code: the name of the group says what it is."""
     groups = {
         "early": language.doubtful,
         "kept": "|".join(language.kept),
@@ -86,26 +86,26 @@ def scanner(language: Language) -> re.Pattern[str]:
 
 
 def _end_of_nested(source: str, start: int, language: Language) -> int:
-    """Where the comment ends whose opening ends at `start`; -1 where it does not, or is not known to."""
+    """The end of the nested comment whose opening ends at `start`; -1 if it has none."""
     assert language.nested is not None
     opening, closing = language.nested
     depth, position, either = 1, start, re.compile(f"{re.escape(opening)}|{re.escape(closing)}")
     while depth:
-        found = either.search(source, position)
-        if found is None:
+        match = either.search(source, position)
+        if match is None:
             return -1
-        depth += 1 if found[0] == opening else -1
-        position = found.end()
+        depth += 1 if match[0] == opening else -1
+        position = match.end()
     return position
 
 
 def normalised(source: str, language: Language) -> str:
-    """A text that two programs have in common only if they differ in nothing but comments and layout."""
-    found = spans(source, language)
-    if found is None:
+    """A text that two programs share only if they differ in nothing but comments and layout."""
+    split = spans(source, language)
+    if split is None:
         return json.dumps(source)
     kept, parts = list[str](), list[str]()
-    for span in found:
+    for span in split:
         text = source[span.start : span.stop]
         if span.kind is Kind.CODE:
             parts.append(text)
@@ -123,7 +123,7 @@ def normalised(source: str, language: Language) -> str:
 
 
 def _may_go(source: str, comment: Span) -> bool:
-    """Whether a comment can be taken for a blank. What joins two lines is kept."""
+    """Whether a comment can be replaced by a blank. One that joins two lines is kept."""
     after = source[comment.stop : _line_end(source, comment.stop)].strip(" \t\r")
     if not after:
         return True
@@ -132,5 +132,5 @@ def _may_go(source: str, comment: Span) -> bool:
 
 
 def _line_end(source: str, position: int) -> int:
-    found = source.find("\n", position)
-    return found if found >= 0 else len(source)
+    end = source.find("\n", position)
+    return end if end >= 0 else len(source)

@@ -1,4 +1,4 @@
-"""The numbers that a program of any language holds outside of its strings and comments: found, and given new values."""
+"""The numbers of a program in any language, outside of its strings and comments: found, and given new values."""
 
 import math
 import re
@@ -24,13 +24,12 @@ _ASSIGNMENT = re.compile(
     r"(?=[ \t]*;?[ \t]*(?:\#.*)?\r?$)",
     re.MULTILINE,
 )
-LOOK_BACK = 200  # so far to the left of a number its name may stand
+LOOK_BACK = 200  # characters to the left of a number in which its name may be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literal:
-    """A number: its digits are the characters `start` to `stop`; `name` is what a constant is called, None for a number
-    that has no name of its own."""
+    """A number: its digits are the characters `start` to `stop`; `name` is that of a constant, None without one."""
 
     start: int
     stop: int
@@ -40,10 +39,9 @@ class Literal:
 
 
 def literals(source: str, language: Language) -> tuple[Literal, ...]:
-    """The decimal numbers of a program, in order, but for indices and what a preprocessor reads; none of a text that
-    cannot be told apart. In shell, Perl, Ruby and the like they are those of assignments on a line of their own,
-    whatever else the script holds."""
-    if language.sign == "#" and not language.is_told_apart and language is not PYTHON:
+    """The decimal numbers of a program, in order, but for indices and preprocessor directives; none of a text that
+    cannot be split. In shell, Perl, Ruby and the like: those of assignments on a line of their own."""
+    if language.sign == "#" and not language.has_grammar and language is not PYTHON:
         places = [line.span() for line in _ASSIGNMENT.finditer(source)]
     else:
         places = [(span.start, span.stop) for span in spans(source, language) or () if span.kind is Kind.CODE]
@@ -51,7 +49,7 @@ def literals(source: str, language: Language) -> tuple[Literal, ...]:
 
 
 def with_values(source: str, values: dict[Literal, int | float]) -> str:
-    """The source with other numbers in the places of some."""
+    """The source with new values for some of its numbers."""
     for literal in sorted(values, key=lambda literal: literal.start, reverse=True):
         written = _written(values[literal], source[literal.start : literal.stop])
         source = source[: literal.start] + written + source[literal.stop :]
@@ -59,7 +57,7 @@ def with_values(source: str, values: dict[Literal, int | float]) -> str:
 
 
 def _written(value: int | float, digits: str) -> str:
-    """A number as the language writes it whose way `digits` shows: `1.5d0` has a double's exponent."""
+    """A number in the style of `digits`: `1.5d0` has a double's exponent."""
     text = repr(value)
     if "d" not in digits.lower():
         return text
@@ -68,20 +66,20 @@ def _written(value: int | float, digits: str) -> str:
 
 def _literals_in(source: str, places: Iterable[tuple[int, int]], language: Language) -> Iterator[Literal]:
     line, line_start, counted = 1, 0, 0  # lines are counted once: to count from the beginning takes quadratic time
-    matches = ((found, stop) for start, stop in places for found in _NUMBER.finditer(source, start, stop))
-    for found, stop in matches:
-        first, last = found.span("digits")
-        digits, suffix = found["digits"], found["suffix"] or ""
+    matches = ((match, stop) for start, stop in places for match in _NUMBER.finditer(source, start, stop))
+    for match, stop in matches:
+        first, last = match.span("digits")
+        digits, suffix = match["digits"], match["suffix"] or ""
         value = _value(digits)
         line += source.count("\n", counted, first)
         line_start = max(line_start, source.rfind("\n", counted, first) + 1)
         counted = first
         if value is None or (language.sign != "#" and _DIRECTIVE.match(source, line_start)):
             continue
-        if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, found.end()):
+        if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, match.end()):
             continue
         before = source[max(line_start, first - LOOK_BACK) : first]
-        name = _name(before) if _ENDS.match(source, found.end(), stop) else None
+        name = _name(before) if _ENDS.match(source, match.end(), stop) else None
         yield Literal(start=first, stop=last, line=line, name=name, value=value)
 
 
@@ -99,12 +97,12 @@ def _is_index(source: str, start: int, stop: int) -> bool:
 
 
 def _name(line: str) -> str | None:
-    """What the constant is called whose number follows `line`: a name in capitals, or one that is said to be one."""
-    found = _DEFINED.search(line)
-    if found is None:
+    """The name of the constant whose number follows `line`: in capitals, or declared constant."""
+    match = _DEFINED.search(line)
+    if match is None:
         return None
-    name = found["name"]
+    name = match["name"]
     if name is None:
-        return found["defined"]
-    constant = (len(name) > 1 and name.isupper()) or _CONSTANT.search(line[: found.start()])
+        return match["defined"]
+    constant = (len(name) > 1 and name.isupper()) or _CONSTANT.search(line[: match.start()])
     return name if constant else None

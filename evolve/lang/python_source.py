@@ -1,4 +1,4 @@
-"""Python programs: parsed, never deeper than a bound, and what their syntax trees say."""
+"""Python programs: parsed, never deeper than a bound, and facts from their syntax trees."""
 
 import ast
 import functools
@@ -11,25 +11,23 @@ from evolve.core.errors import ProgramError
 
 MAX_SOURCE_BYTES = 64 * 1024
 MAX_DEPTH = 200
-"""So many levels the syntax tree of a program may have: what walks a tree stays far from the interpreter's own limit,
-which depends on where it is called."""
+"""Levels of a program's syntax tree: walking one stays far from the interpreter's recursion limit."""
 
 _CANDIDATE = "<candidate>"
 _PARSING = threading.Lock()
-"""Python before 3.11.8 counts the depth of trees of all threads in one place, and raises SystemError where two are made
-at a time (CPython issue 106905)."""
+"""Python before 3.11.8 raises SystemError when two threads make trees at once (CPython issue 106905)."""
 
-# What the compiler thinks of a candidate's style ("invalid escape sequence") is not for the user's terminal.
-# The filter names the file name that candidates are compiled under, so that no other warning is hidden.
+# The compiler's warnings on a candidate ("invalid escape sequence") stay off the user's terminal. The filter names the
+# file name that candidates are compiled under, so that no other warning is hidden.
 warnings.filterwarnings("ignore", module=_CANDIDATE)
 
 
 @functools.lru_cache(maxsize=4)
 def parsed(source: str) -> ast.Module:
-    """The syntax tree of a source, which nobody may change: a patch, its features and the hash ask for the same one.
-    Raises ProgramError with line and reason if it has none.
+    """The syntax tree of a source, shared by all callers: they must not change it. Raises ProgramError with line and
+    reason if it has none.
 
-    Nothing is compiled here: what the compiler makes of a few lines can take gigabytes, and is the sandbox's to bear.
+    Nothing is compiled here, since a few lines can take the compiler gigabytes: that happens in the sandbox.
     """
     if len(source) > MAX_SOURCE_BYTES:
         raise ProgramError(f"{len(source)} characters of source; a program may have at most {MAX_SOURCE_BYTES} bytes")
@@ -43,7 +41,7 @@ def parsed(source: str) -> ast.Module:
 
 
 def tree_of(text: str) -> ast.Module:
-    """The syntax tree of a text, which nobody else has; any thread may ask. Raises what `ast.parse` does."""
+    """A new syntax tree of a text, on any thread. Raises what `ast.parse` raises."""
     with _PARSING:
         tree = compile(text, _CANDIDATE, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, ast.Module)
@@ -78,7 +76,7 @@ def levels(tree: ast.Module) -> Iterator[list[ast.AST]]:
 
 
 def deeper_than(tree: ast.Module, most: int) -> int:
-    """The line of a node that is more than so many levels down; 0 when there is none."""
+    """The line of a node that is more than `most` levels down; 0 when there is none."""
     deepest = next(itertools.islice(levels(tree), most, None), None)
     return 0 if deepest is None else getattr(deepest[0], "lineno", 1)
 
@@ -109,25 +107,24 @@ def first_line(node: ast.stmt) -> int:
 
 
 def called(call: ast.Call) -> str:
-    """The last name of what is called: `Random` of `random.Random(7)`."""
+    """The last name of the called function: `Random` of `random.Random(7)`."""
     return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
 
 
-# Fields that say nothing about what a program does: the context of a name follows from where it stands.
+# Fields without influence on what a program does: the context of a name follows from its place.
 _SILENT_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 _FIELDS: dict[type, tuple[str, ...]] = {}
 _WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 
 
 def tokens(tree: ast.Module) -> list[str]:
-    """The tree as a list of strings, without recursion, that no other tree gives; comments, layout and docstrings are
-    no part of it.
+    """The tree as a unique list of strings, made without recursion; comments, layout and docstrings are no part of it.
 
-    An absent field and an empty list are left out with their names, so that a field that a later Python adds
-    leaves the hashes of programs that do not use it as they were.
+    An absent field and an empty list are left out with their names, so that a field that a later Python adds does not
+    change the hashes of programs that do not use it.
     """
-    found: list[str] = []
-    emit = found.append
+    strings: list[str] = []
+    emit = strings.append
     stack: list[object] = [tree]
     pop, push = stack.pop, stack.append
     while stack:
@@ -159,7 +156,7 @@ def tokens(tree: ast.Module) -> list[str]:
             else:
                 push(_literal(value))
             push(name)
-    return found
+    return strings
 
 
 def _is_docstring(node: ast.AST) -> bool:

@@ -16,8 +16,8 @@ from evolve.core.completion import (
     CallPhase,
     MetaKey,
     Observer,
+    OutputLengthEstimator,
     RequestKey,
-    UsualOutput,
     estimate_tokens,
 )
 from evolve.core.config import Config
@@ -43,7 +43,7 @@ class Calls:
         executor: Executor,
         *,
         config: Config,
-        usual: Mapping[str, UsualOutput],
+        usual: Mapping[str, OutputLengthEstimator],
         hurried: Callable[[], bool],
         tell: Callable[[Event], None],
     ) -> None:
@@ -98,7 +98,8 @@ class Calls:
         return self._exceeded(Spending(calls=1, known_usd=cost_usd, tokens_in=tokens), but=None) is None
 
     def _exceeded(self, amount: Spending, *, but: RequestKey | None) -> str | None:
-        key = self._budget.exceeded(self._archive.reader.spent, self._archive.reader.committed(but=but), amount)
+        accounts = self._archive.reader.accounts
+        key = self._budget.exceeded(accounts.spent, accounts.committed(but=but), amount)
         if key is not None:
             self.exhausted = OF_BUDGET[key]
         return key

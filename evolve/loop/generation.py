@@ -222,5 +222,5 @@ def _record(
 
 def _ended(run: RunContext, number: int) -> None:
     """Tell those who go by it that a generation has ended."""
-    recall(run.search, run.archive.reader.last_told)
+    recall(run.search, run.archive.reader.latest_turns)
     run.summaries.ended(number)

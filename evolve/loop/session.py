@@ -19,11 +19,11 @@ from evolve.archive.git import require_git
 from evolve.archive.ranking import worth_rescoring
 from evolve.core.completion import Adaptation
 from evolve.core.config import Config, render_config
-from evolve.core.config_changes import changed_config, changes, with_absolute_paths
 from evolve.core.errors import ArchiveError, InputError
 from evolve.core.files import require_disk
 from evolve.core.invocation import command
 from evolve.core.program import normalised_hash
+from evolve.core.settings import changed_config, changes, with_absolute_paths
 from evolve.evaluation.beginning import begin_archive, judge_initial, record_initial, require_valid_answer
 from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
 from evolve.evaluation.generalising import check_on_fresh, try_new_orders
@@ -182,7 +182,7 @@ def resumed_session(
             require_disk(folder)
             if reader.programs and not identity:
                 require(task, reader.evaluation(reader.programs[0]))
-            known = reader.chronicle.adaptations if config.models == before.models else ()
+            known = reader.timeline.adaptations if config.models == before.models else ()
             prepared = _prepared(config, evaluators, known=known)
             archive.resumed(
                 config_text=None if config == before else render_config(config),

@@ -4,7 +4,7 @@
     apply_patch    Patch, source -> new source
     make_patch     old source, new source -> answer text
 
-All three raise PatchError, whose `reason` is a PatchReason and whose message tells the model what to mend.
+All three raise PatchError, whose `reason` is a PatchReason and whose message tells the model what to correct.
 """
 
 from evolve.patch.apply import apply_patch

@@ -1,5 +1,7 @@
 """Applying a patch to a program: whole, or not at all."""
 
+from collections.abc import Sequence
+
 from evolve.core.errors import PatchError, ProgramError, UnclosedBlock
 from evolve.core.program import check_size, check_syntax, marked_regions, marker, split_lines
 from evolve.lang.languages import PYTHON, Language
@@ -14,16 +16,16 @@ def apply_patch(patch: Patch, source: str, language: Language = PYTHON) -> str:
     """The program that the patch makes of `source`; raises PatchError, and changes nothing, if any part does not fit.
 
     Blocks apply in order, each to the text that the ones before it left; that text may at no time exceed 64 KiB.
-    Lines that a block repeats at its beginning and end stay as they stand in the program; new lines get the line end
-    that most lines of the program have. A SEARCH of blanks alone counts as empty and appends before the block's end.
-    Markers that both sides of a block begin or end with are taken for context and ignored.
+    Lines that a block repeats at its beginning and end stay unchanged; new lines get the line end of most lines of the
+    program. A SEARCH of blanks alone counts as empty and appends before the block's end. Markers that both sides of a
+    block begin or end with are ignored as context.
 
     Whole code replaces the evolvable text only. With as many evolve blocks as the program it gives their contents,
     and its immutable text is ignored; without any, and in a program with one block, it is that block's content, less
     the program's immutable beginning and end if it repeats them.
 
-    A program without markers is evolvable from its first line to its last. Of the result, Python must parse; nothing
-    is known of the syntax of other languages here. Raises ProgramError if an evolve block of `source` itself is broken.
+    A program without markers is evolvable from its first line to its last. A result in Python must parse; the syntax
+    of other languages is not checked. Raises ProgramError if an evolve block of `source` itself is broken.
     """
     try:
         return _applied(patch, source, language)
@@ -75,40 +77,40 @@ def _check_growth(text: EvolvingText, what: str) -> None:
 def _apply_block(text: EvolvingText, block: Block, which: str, *, first: bool) -> None:
     search, replace = _without_markers(bare(split_lines(block.search)), bare(split_lines(block.replace)))
     if any(marker(line) for line in replace):
-        raise PatchError(
+        raise _refusal(
             PatchReason.OUTSIDE_BLOCK,
             f"{which}: its REPLACE writes an EVOLVE-BLOCK marker, and markers are immutable.",
-            detail=_first(search),
-            advice=f"\nLeave the marker lines out of the patch. {_AGAIN}",
+            "Leave the marker lines out of the patch.",
+            search=search,
         )
     if not any(line.strip() for line in search):
         _append(text, replace, which, had_marker=bool(block.search.strip()))
         return
-    level, found = places(search, [bare(region) for region in text.regions])
-    if len(found) > 1:
-        lines = ", ".join(str(text.first_line(place.text) + place.line) for place in found)
-        raise PatchError(
+    level, matches = places(search, [bare(region) for region in text.regions])
+    if len(matches) > 1:
+        lines = ", ".join(str(text.first_line(place.text) + place.line) for place in matches)
+        raise _refusal(
             PatchReason.AMBIGUOUS,
             f"{which}: its SEARCH text stands more than once in the program, at lines {lines}.",
-            detail=_first(search),
-            advice=f"\nAdd lines above or below that make it unique. {_AGAIN}",
+            "Add lines above or below that make it unique.",
+            search=search,
         )
-    if not found:
+    if not matches:
         raise _unmatched(text, search, which, first=first)
-    place = found[0]
+    place = matches[0]
     window = bare(text.regions[place.text][place.line : place.line + len(search)])
     head, tail = common_ends(search, replace)
     middle = replace[head : len(replace) - tail]
     if level is Level.INDENTATION:
         moved = reindented(middle, search, window)
         if moved is None:
-            raise PatchError(
+            raise _refusal(
                 PatchReason.NO_MATCH,
                 f"{which}: its SEARCH matches the program with another indentation, but a line of its REPLACE stands "
                 "further left than that indentation allows.",
-                detail=f"{_first(search)}\n"
-                + nearest_lines(search, [(text.first_line(place.text) + place.line, window)]),
-                advice=f"\nCopy the indentation of the program. {_AGAIN}",
+                "Copy the indentation of the program.",
+                search=search,
+                hint="\n" + nearest_lines(search, [(text.first_line(place.text) + place.line, window)]),
             )
         middle = moved
     text.put(Place(text=place.text, line=place.line + head), len(search) - head - tail, middle)
@@ -125,19 +127,17 @@ def _without_markers(search: list[str], replace: list[str]) -> tuple[list[str], 
 
 def _append(text: EvolvingText, replace: list[str], which: str, *, had_marker: bool) -> None:
     if had_marker:
-        raise PatchError(
+        quotable = "between the markers" if text.marked else "of the program, which has none"
+        raise _refusal(
             PatchReason.OUTSIDE_BLOCK,
             f"{which}: its SEARCH holds nothing but an EVOLVE-BLOCK marker, and markers are immutable.",
-            advice=(
-                "\nQuote a line between the markers" if text.marked else "\nQuote a line of the program, which has none"
-            )
-            + f", or leave SEARCH empty to append at the end. {_AGAIN}",
+            f"Quote a line {quotable}, or leave SEARCH empty to append at the end.",
         )
     if len(text.regions) > 1:
-        raise PatchError(
+        raise _refusal(
             PatchReason.AMBIGUOUS,
             f"{which}: its SEARCH is empty, and the program has {len(text.regions)} evolve blocks to append to.",
-            advice=f"\nQuote the line after which the new lines belong. {_AGAIN}",
+            "Quote the line after which the new lines belong.",
         )
     text.put(Place(text=0, line=len(text.regions[0])), 0, replace)
 
@@ -157,30 +157,28 @@ def _unmatched(text: EvolvingText, search: list[str], which: str, *, first: bool
             if allowed
             else "There is no line between the markers yet; leave SEARCH empty to add some."
         )
-        return PatchError(
-            PatchReason.OUTSIDE_BLOCK,
-            f"{which}: its SEARCH text reaches outside the EVOLVE-BLOCK{where}, and text outside is immutable.",
-            detail=_first(search),
-            advice=f"\n{advice} {_AGAIN}",
-        )
+        fact = f"{which}: its SEARCH text reaches outside the EVOLVE-BLOCK{where}, and text outside is immutable."
+        return _refusal(PatchReason.OUTSIDE_BLOCK, fact, advice, search=search)
     hint = nearest_lines(search, [(text.first_line(index), bare(region)) for index, region in enumerate(text.regions)])
-    return PatchError(
+    return _refusal(
         PatchReason.NO_MATCH,
         f"{which}: its SEARCH text is not in the {'evolvable part of the program' if text.marked else 'program'}"
         + ("." if first else " as the blocks before it left it."),
-        detail=_first(search)
-        + (f"\nThe nearest lines, as a diff from your SEARCH to the program:\n{hint}" if hint else ""),
-        advice=f"\nCopy whole lines exactly from the program. {_AGAIN}",
+        "Copy whole lines exactly from the program.",
+        search=search,
+        hint=f"\nThe nearest lines, as a diff from your SEARCH to the program:\n{hint}" if hint else "",
     )
 
 
-def _first(search: list[str]) -> str:
+def _refusal(reason: PatchReason, fact: str, advice: str, *, search: Sequence[str] = (), hint: str = "") -> PatchError:
+    """The refusal of a block, with the first line of its SEARCH and a hint where to look."""
     line = next((line for line in search if line.strip()), "")
-    return f"\nIts SEARCH begins: `{shown(line)}`" if line else ""
+    detail = f"\nIts SEARCH begins: `{shown(line)}`" if line else ""
+    return PatchError(reason, fact, detail=detail + hint, advice=f"\n{advice} {_AGAIN}")
 
 
 def _invalid(reason: PatchReason, error: ProgramError, result: str) -> PatchError:
-    """What the compiler says of the result, with the lines around the place."""
+    """The refusal of a result that does not parse, with the lines around the place."""
     detail = ""
     if error.line is not None:
         lines = split_lines(result)
@@ -188,7 +186,7 @@ def _invalid(reason: PatchReason, error: ProgramError, result: str) -> PatchErro
         listing = "\n".join(f"{index + 1:5d} | {shown(lines[index])}" for index in around)
         detail = f"\nThe lines around it, as the patch would leave them:\n{listing}"
     fact = f"The program that results is not usable: {shown(str(error))}"
-    return PatchError(reason, fact, detail=detail, advice=f"\nMend it. {_AGAIN}")
+    return _refusal(reason, fact, "Correct it.", hint=detail)
 
 
 def _replace_all(text: EvolvingText, code: str) -> None:

@@ -1,4 +1,4 @@
-"""What a patch changed, as data: computed from the two sources, whoever wrote the patch and whatever it is called."""
+"""The changes that a patch made, as data, computed from the two sources alone."""
 
 import ast
 from collections import Counter
@@ -10,15 +10,15 @@ from evolve.lang.literals import literals
 from evolve.lang.python_source import parsed
 
 MAX_FEATURES = 8
-"""So many are kept of one patch: a rewrite changes everything, which says nothing."""
+"""The most features of one patch: a rewrite changes everything, which says nothing."""
 
 
 def features(before: str, after: str, language: Language = PYTHON) -> tuple[str, ...]:
-    """What differs between two programs, by name and without doubles.
+    """The differences between two programs, by name and without doubles.
 
     `add f` and `remove f` for functions (`C.m` for a method), `raise X`, `lower X` and `set X` for constants at the top
-    level; where there is none of these, `change f` for each function whose text differs. () for what should be Python
-    and is not. Of another language, constants with a name are all that is known.
+    level; without any of these, `change f` for each function whose text differs. () for invalid Python. Of another
+    language, only named constants are known.
     """
     if language is not PYTHON:
         return tuple(_moved(_constants(before, language), _constants(after, language)))[:MAX_FEATURES]
@@ -26,19 +26,17 @@ def features(before: str, after: str, language: Language = PYTHON) -> tuple[str,
     if old is None or new is None:
         return ()
     (functions, constants), (functions_after, constants_after) = old, new
-    found = [f"add {name}" for name in functions_after if name not in functions]
-    found += [f"remove {name}" for name in functions if name not in functions_after]
-    found += _moved(constants, constants_after)
-    if not found:
-        found = [
-            f"change {name}" for name, text in functions_after.items() if name in functions and functions[name] != text
-        ]
-    return tuple(found[:MAX_FEATURES])
+    differences = [f"add {name}" for name in functions_after if name not in functions]
+    differences += [f"remove {name}" for name in functions if name not in functions_after]
+    differences += _moved(constants, constants_after)
+    if not differences:
+        differences = [f"change {name}" for name, text in functions_after.items() if functions[name] != text]
+    return tuple(differences[:MAX_FEATURES])
 
 
 def lines_changed(before: str, after: str) -> int:
-    """How many lines differ: those that only one of the two has, counted in the one that has more of them. Empty
-    lines, indentation and order aside."""
+    """How many lines differ: the larger count of lines that only one of the two has. Empty lines, indentation and order
+    do not count."""
     old, new = (Counter(line.strip() for line in source.split("\n") if line.strip()) for source in (before, after))
     return max((old - new).total(), (new - old).total())
 
@@ -60,7 +58,7 @@ def _direction(old: object, new: object) -> str:
 
 
 def _parts(source: str) -> tuple[dict[str, str], dict[str, object]] | None:
-    """The text of each function and the value of each constant at the top level; None for what is not Python."""
+    """The text of each function and the value of each constant at the top level; None for invalid Python."""
     try:
         tree = parsed(source)
     except ProgramError:

@@ -1,4 +1,4 @@
-"""The patch format: what a model's answer says, read into values. Whether it fits a program is decided elsewhere.
+"""The patch format: a model's answer read into values. Applying a patch to a program is another module's.
 
 An answer holds a `<NAME>`, a `<DESCRIPTION>`, and either blocks
 
@@ -9,8 +9,8 @@ An answer holds a `<NAME>`, a `<DESCRIPTION>`, and either blocks
     >>>>>>> REPLACE
 
 inside `<DIFF>`, or whole code inside `<CODE>`. Text, fences and tags may stand around the blocks and the closing
-tags may be missing. The marker lines of a block begin in the first column with exactly seven signs. What only
-looks like one between blocks is refused rather than skipped, since skipping it would apply half a patch.
+tags may be missing. The marker lines of a block begin in the first column with exactly seven signs. A line between
+blocks that only looks like a marker is refused, since skipping it would apply half a patch.
 """
 
 import re
@@ -40,10 +40,10 @@ def asked_for(kind: PatchKind) -> str:
 
 
 def in_form(error: PatchError, kind: PatchKind, *, code: bool) -> PatchError:
-    """`error`, about an answer that holds whole code or (not `code`) blocks, in words that fit the kind asked for:
-    both forms are read for every kind, but what goes back to a model never asks for another form than its prompt did.
+    """`error`, about an answer that holds whole code or (not `code`) blocks, in words that fit the kind asked for.
 
-    Of an answer in the other form they say what is wrong, and ask for the right form in place of how to mend it."""
+    Both forms are read for every kind, but a refusal never asks for another form than the prompt did: of an answer in
+    the other form it says what is wrong, and asks for the right form."""
     whole, detail, advice = asks_for_code(kind), error.detail, error.advice.replace(AGAIN, _AGAIN_WHOLE)
     if code == whole:
         return PatchError(error.reason, error.fact, detail=detail, advice=advice) if whole else error
@@ -58,8 +58,7 @@ _CUT = "_cut"
 
 
 class PatchReason(StrEnum):
-    """Why a patch is refused: the closed set of `PatchError.reason`, with the ends of an answer that hold none (see
-    FinishReason)."""
+    """Why a patch is refused: the closed set of `PatchError.reason`, next to the FinishReasons without an answer."""
 
     NO_PATCH = "no_patch"  # the answer holds neither blocks nor code
     TRUNCATED = "truncated"  # it ends, or the next block begins, before a block or the code is complete
@@ -69,12 +68,12 @@ class PatchReason(StrEnum):
     OUTSIDE_BLOCK = "outside_block"  # an edit of immutable text, or of the markers of a block
     NO_CHANGE = "no_change"  # the program would stay as it is
     TOO_LARGE = "too_large"  # too many blocks, or a program above the limit
-    INVALID_PYTHON = "invalid_python"  # the program that results is too large, no text, or does not compile
-    WOULD_FAIL = "would_fail"  # every run of it would read a name that is not defined
-    INVALID = "invalid"  # the same of another language, of which nothing is compiled here
+    INVALID_PYTHON = "invalid_python"  # the resulting program is too large, not text, or does not parse
+    WOULD_FAIL = "would_fail"  # every run of it would read an undefined name
+    INVALID = "invalid"  # in another language: the resulting program is too large or not text
     DUPLICATE = "duplicate"  # the run has that program already
-    PROMPT_TOO_LONG = "prompt_too_long"  # what must stand in the prompt does not fit: nothing was asked
-    INEXPRESSIBLE = "inexpressible"  # only from `make_patch`: no answer in this format says this edit
+    PROMPT_TOO_LONG = "prompt_too_long"  # the required parts of the prompt do not fit: nothing was asked
+    INEXPRESSIBLE = "inexpressible"  # only from `make_patch`: this format cannot express the edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +99,7 @@ _OPEN = r"(?:^|(?<=>))[ \t]*<(?P<tag>NAME|DESCRIPTION|DIFF|CODE)>"
 _SEARCH = r"^(?:[ \t]*<DIFF>[ \t]*)?<{7}[ \t]*SEARCH[ \t]*$"
 _END = r"^>{7}[ \t]*REPLACE[ \t]*(?:</DIFF>[ \t]*)?$"
 _DIVIDER = r"^={7}[ \t]*$"
-# What stands between blocks and is no marker but was surely meant as one: other counts, indented, with a colon.
+# Lines between blocks that were surely meant as markers: with other counts, indented, with a colon.
 _NEARLY = r"^[ \t]*(?-i:<{4,}[ \t]*SEARCH\b|>{4,}[ \t]*REPLACE\b)"
 
 _OUTSIDE = re.compile(f"(?P<search>{_SEARCH})|(?P<nearly>{_NEARLY})|{_OPEN}", re.MULTILINE | re.IGNORECASE)
@@ -135,8 +134,8 @@ def format_patch(patch: Patch) -> str:
 
 
 def normalised_name(text: str) -> str:
-    """A name as short_snake_case in ASCII; `unnamed` if nothing of it is left. One of more than 80 characters is cut
-    to that, its end saying so: the answer that holds it whole is on record."""
+    """A name as short_snake_case in ASCII; `unnamed` if nothing of it is left. More than 80 characters are cut, and the
+    end says so."""
     first = next((line for line in text[: 20 * MAX_NAME].split("\n") if line.strip()), "")
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", first)
     name = re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
@@ -151,12 +150,12 @@ class _Reader:
     def __init__(self, answer: str, kind: PatchKind) -> None:
         self.answer = answer
         self.kind = kind
-        self.code_at_fault: bool | None = None  # whether an error is of whole code or of blocks; None: of neither
+        self.code_at_fault: bool | None = None  # whether errors are about whole code or blocks; None: neither
         self.name: str | None = None
         self.description: str | None = None
         self.blocks: list[Block] = []
         self.source: str | None = None
-        self.unclosed = False  # no </DESCRIPTION> follows: not to be looked for again
+        self.unclosed = False  # no </DESCRIPTION> follows: it is not searched for again
 
     def patch(self) -> Patch:
         position: int | None = 0
@@ -179,24 +178,24 @@ class _Reader:
 
     def step(self, position: int) -> int | None:
         """Read the next section, tag or block from `position`; the position after it, or None at the end."""
-        found = _OUTSIDE.search(self.answer, position)
-        if found is None:
+        match = _OUTSIDE.search(self.answer, position)
+        if match is None:
             return None
         self.code_at_fault = False
-        if found["search"] is not None:
-            return self.block(found.end() + 1)
-        if found["nearly"] is not None:
+        if match["search"] is not None:
+            return self.block(match.end() + 1)
+        if match["nearly"] is not None:
             raise PatchError(
                 PatchReason.MALFORMED,
                 f"After {len(self.blocks)} complete block(s) there is a line that is nearly a marker: "
-                f"`{shown(self.line_at(found.start()))}`.",
+                f"`{shown(self.line_at(match.start()))}`.",
                 advice="\nA block begins with the line `<<<<<<< SEARCH`, is divided by `=======` and ends with "
                 "`>>>>>>> REPLACE`, each with seven signs from the first column and nothing else on the line. " + AGAIN,
             )
         self.code_at_fault = None
-        tag = found["tag"].upper()
+        tag = match["tag"].upper()
         if tag == "DIFF":
-            return found.end()
+            return match.end()
         if tag == "CODE":
             if self.blocks:
                 raise PatchError(
@@ -205,12 +204,12 @@ class _Reader:
                     f"send {asked_for(self.kind)}, and nothing else.",
                 )
             self.code_at_fault = True
-            self.source = self.code(found.end())
+            self.source = self.code(match.end())
             return None
-        return self.section(tag, found.end())
+        return self.section(tag, match.end())
 
     def section(self, tag: str, start: int) -> int:
-        """Read a name or description; the first one that says something counts. It ends at its closing tag.
+        """Read a name or description; the first one that is not blank counts. It ends at its closing tag.
 
         Without one, and a name in any case, it ends where the next tag or block begins.
         """
@@ -245,25 +244,25 @@ class _Reader:
         divider: re.Match[str] | None = None
         position = start
         while True:
-            found = _INSIDE.search(self.answer, position)
-            if found is None or found["search"] is not None:
-                raise self.truncated(number, start, divided=divider is not None, at_end=found is None)
-            if found["end"] is not None:
+            match = _INSIDE.search(self.answer, position)
+            if match is None or match["search"] is not None:
+                raise self.truncated(number, start, divided=divider is not None, at_end=match is None)
+            if match["end"] is not None:
                 break
             if divider is not None:
                 raise self.malformed(number, start, "it has a second divider `=======`")
-            divider = found
-            position = found.end()
+            divider = match
+            position = match.end()
         if divider is None:
             raise self.malformed(number, start, "it has no divider `=======` between SEARCH and REPLACE")
         search = self.answer[start : divider.start()]
-        replace = self.answer[divider.end() + 1 : found.start()]
+        replace = self.answer[divider.end() + 1 : match.start()]
         self.blocks.append(Block(search=search, replace=replace))
-        return found.end()
+        return match.end()
 
     def code(self, start: int) -> str:
         """The text of the `<CODE>` section from `start` to the last `</CODE>`, without its fences."""
-        closings = [found.start() for found in _CLOSE["CODE"].finditer(self.answer, start)]
+        closings = [match.start() for match in _CLOSE["CODE"].finditer(self.answer, start)]
         text = self.answer[start : closings[-1] if closings else len(self.answer)]
         # Blanks after the tag belong to the tag; the code begins on the next line.
         if (end := text.find("\n")) >= 0 and not text[:end].strip():
@@ -307,7 +306,7 @@ class _Reader:
 
 
 def shown(line: str, limit: int = 160) -> str:
-    """One line of untrusted text for a message: cut, and free of what cannot be sent as UTF-8."""
+    """One line of untrusted text for a message: cut, and safe to send as UTF-8."""
     text = line.rstrip()
     cut = text if len(text) <= limit else f"{text[:limit]} [...]"
     return cut.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")

@@ -14,12 +14,12 @@ _MAX_DIFF_CELLS = 1_000_000  # beyond it, a changed stretch becomes one block in
 
 
 def make_patch(old: str, new: str, *, name: str, description: str) -> str:
-    """The answer text that makes `new` of `old`: small blocks, each with the lines around it that make it unique.
+    """The answer text that turns `old` into `new`: small blocks, each with the lines around it that make it unique.
 
-    If the changed lines cannot stand in blocks (they look like markers, or there are too many) the answer holds the
-    whole program in `<CODE>`. Whether `new` is a valid program is left to `apply_patch`. Raises PatchError:
-    `outside_block` if immutable text differs, `no_change`, or `inexpressible` if only line ends differ, or if name or
-    description hold a line of the format; and ProgramError if a program's evolve blocks are broken.
+    If blocks cannot hold the changed lines (they look like markers, or there are too many), the answer holds the whole
+    program in `<CODE>`. `apply_patch` checks whether `new` is valid. Raises PatchError: `outside_block` if immutable
+    text differs, `no_change`, or `inexpressible` if only line ends differ, or if name or description hold a line of the
+    format; and ProgramError if a program's evolve blocks are broken.
     """
     before, after = EvolvingText.of(old), EvolvingText.of(new)
     if old == new:
@@ -33,7 +33,7 @@ def make_patch(old: str, new: str, *, name: str, description: str) -> str:
         Patch(kind=PatchKind.DIFF, name=title, description=reason, blocks=(), source=new.replace("\r\n", "\n")),
     ):
         answer = format_patch(candidate)
-        if (candidate.blocks or candidate.source is not None) and _says(answer, candidate, old, new):
+        if (candidate.blocks or candidate.source is not None) and _expresses(answer, candidate, old, new):
             return answer
     raise PatchError(
         PatchReason.INEXPRESSIBLE,
@@ -42,7 +42,7 @@ def make_patch(old: str, new: str, *, name: str, description: str) -> str:
     )
 
 
-def _says(answer: str, meant: Patch, old: str, new: str) -> bool:
+def _expresses(answer: str, meant: Patch, old: str, new: str) -> bool:
     try:
         read = parse_patch(answer, PatchKind.DIFF)
         return (read.name, read.description) == (meant.name, meant.description) and edited(read, old) == new
@@ -51,10 +51,8 @@ def _says(answer: str, meant: Patch, old: str, new: str) -> bool:
 
 
 def _blocks_between(before: EvolvingText, after: EvolvingText) -> tuple[Block, ...] | None:
-    """Blocks that make the regions of `after` of those of `before`, in order; None if there is no such list.
-
-    `before` is edited on the way: a block must be unique in the text that the ones before it leave.
-    """
+    """Blocks that turn the regions of `before` into those of `after`, in order; None if there is no such list. Each
+    block is unique in the text that the ones before it leave."""
     now = [bare(region) for region in before.regions]
     blocks: list[Block] = []
     for index, region in enumerate(after.regions):
@@ -64,10 +62,10 @@ def _blocks_between(before: EvolvingText, after: EvolvingText) -> tuple[Block, .
             if len(blocks) == MAX_BLOCKS:
                 return None
             first, last = i1 + shift, i2 + shift
-            wider = _unique_window(now, index, first, last)
-            if wider is None:
+            window = _unique_window(now, index, first, last)
+            if window is None:
                 return None
-            start, stop = wider
+            start, stop = window
             lines = now[index]
             replaced = [*lines[start:first], *new[j1:j2], *lines[last:stop]]
             blocks.append(Block(search=_section(lines[start:stop]), replace=_section(replaced)))
@@ -81,7 +79,7 @@ def _section(lines: Sequence[str]) -> str:
 
 
 def _changes(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
-    """The changed stretches old[i1:i2] -> new[j1:j2]; those at most two lines apart are taken together."""
+    """The changed stretches old[i1:i2] -> new[j1:j2]; those at most two lines apart are joined."""
     head, tail = common_ends(old, new)
     a, b = old[head : len(old) - tail], new[head : len(new) - tail]
     if not a and not b:
@@ -100,7 +98,7 @@ def _changes(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
 
 
 def _unique_window(regions: list[list[str]], index: int, first: int, last: int) -> tuple[int, int] | None:
-    """Lines around regions[index][first:last] that stand nowhere else: their start and stop; None if all do.
+    """Lines around regions[index][first:last] that occur nowhere else: their start and stop; None without any.
 
     One line of context on either side makes a block readable; more are taken until the text is unique.
     """
@@ -110,8 +108,8 @@ def _unique_window(regions: list[list[str]], index: int, first: int, last: int) 
         start, stop = max(0, first - context), min(len(lines), last + context)
         window = lines[start:stop]
         if any(line.strip() for line in window):
-            level, found = places(window, regions)
-            if level is Level.EXACT and len(found) == 1:
+            level, matches = places(window, regions)
+            if level is Level.EXACT and len(matches) == 1:
                 return start, stop
         if start == 0 and stop == len(lines):
             return None

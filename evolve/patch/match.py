@@ -1,8 +1,9 @@
-"""Where the SEARCH lines of a patch stand in a program, and what to tell its author when they do not.
+"""Finds the SEARCH lines of a patch in a program, and a hint for its author if they are not there.
 
 Lines are compared whole and without their line ends. Similarity serves the hint alone: it never chooses a place.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,21 +35,19 @@ class Place:
 
 
 def places(search: Sequence[str], texts: Sequence[Sequence[str]]) -> tuple[Level, list[Place]]:
-    """Where `search`, lines of which one is not blank, stands in `texts`; at the first level that has any place.
+    """The places of `search` (not all of it blank) in `texts`, at the first level that has any; at most MAX_PLACES.
 
-    At most MAX_PLACES are listed. An empty list with the last level says that there are none.
+    An empty list with the last level says that there are none.
     """
     for level in Level:
-        found: list[Place] = []
-        for index, lines in enumerate(texts):
-            if len(search) > len(lines):
-                continue
-            for line in _starts(search, lines, level):
-                found.append(Place(text=index, line=line))
-                if len(found) == MAX_PLACES:
-                    return level, found
-        if found:
-            return level, found
+        starts = (
+            Place(text=index, line=line)
+            for index, lines in enumerate(texts)
+            if len(search) <= len(lines)
+            for line in _starts(search, lines, level)
+        )
+        if matches := list(itertools.islice(starts, MAX_PLACES)):
+            return level, matches
     return level, []
 
 
@@ -74,10 +73,9 @@ def reindented(replace: Sequence[str], search: Sequence[str], window: Sequence[s
 
 
 def nearest_lines(search: Sequence[str], texts: Sequence[tuple[int, Sequence[str]]]) -> str:
-    """The lines of the program most like the first ones of `search`, as a unified diff from `search` to the program.
+    """The program lines most similar to the first ones of `search`, as a unified diff from `search` to the program.
 
-    `texts` are pairs of the number that the first line has in the program, and lines. Line numbers are the
-    program's. Empty if nothing is alike.
+    `texts` are pairs of the first line's number in the program, and lines. Empty if no line is similar.
     """
     head = [line.rstrip(_BLANKS) for line in search[:_HINT_LINES]]
     best: tuple[int, int, Sequence[str], int] | None = None  # votes, number of the first line, lines, offset
@@ -92,7 +90,7 @@ def nearest_lines(search: Sequence[str], texts: Sequence[tuple[int, Sequence[str
     window = [shown(line) for line in lines[start : max(offset, 0) + len(head) + 1]]
     wanted = [shown(line) for line in head]
     if offset > 0:
-        wanted.insert(0, window[0])  # the line above stands in the diff as context, not as a difference
+        wanted.insert(0, window[0])  # the line above is context, and no difference
     if len(window) > len(wanted):
         wanted += window[len(wanted) :]
     return "\n".join(_diff(wanted, window, first + start))
@@ -113,7 +111,7 @@ def _diff(search: list[str], program: list[str], first: int) -> Iterator[str]:
 
 
 def _best_offset(head: list[str], lines: Sequence[str]) -> tuple[int, int]:
-    """Where `head` agrees with most lines, layout aside: the votes, and the index in `lines` of its first line."""
+    """The offset at which most lines of `head` agree, layout aside: the votes, and its index in `lines`."""
     at: dict[str, list[int]] = {}
     for index, line in enumerate(head):
         if text := line.strip(_BLANKS):
@@ -126,11 +124,11 @@ def _best_offset(head: list[str], lines: Sequence[str]) -> tuple[int, int]:
     if votes:
         most = max(votes.values())
         return 2 * most, min(offset for offset, count in votes.items() if count == most)
-    # No line agrees: the line most like the first one of the search, if any is alike.
+    # No line agrees: the line most similar to the first one of the search, if any is.
     wanted = next(iter(at), "")[:160]
-    known = {text[:160]: number for number, text in reversed(list(enumerate(stripped[:_HINT_PROGRAM_LINES]))) if text}
-    close = get_close_matches(wanted, known, n=1, cutoff=0.6)
-    return (1, known[close[0]] - at[next(iter(at))][0]) if close else (0, 0)
+    numbers = {text[:160]: number for number, text in reversed(list(enumerate(stripped[:_HINT_PROGRAM_LINES]))) if text}
+    close = get_close_matches(wanted, numbers, n=1, cutoff=0.6)
+    return (1, numbers[close[0]] - at[next(iter(at))][0]) if close else (0, 0)
 
 
 def _starts(search: Sequence[str], lines: Sequence[str], level: Level) -> Iterator[int]:
@@ -192,10 +190,10 @@ def _margin(lines: Sequence[str]) -> str:
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """What all texts begin with; empty if there are none."""
+    """The common prefix of all texts; empty if there are none."""
     if not texts:
         return ""
-    # The least and the greatest in the order of characters differ first where any two do.
+    # The first and the last in sorted order differ where any two do.
     low, high = min(texts), max(texts)
     length = next((index for index, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
     return low[:length]

@@ -1,8 +1,6 @@
-"""A program as an editor of patches sees it, immutable text around lines that may evolve; and what differs between two
-sources, line by line, in a time that has a bound.
+"""A program being patched: immutable text around evolvable lines; and line diffs in bounded time.
 
-`difflib` takes minutes for two texts of 64 KiB that were made for that. So lines are compared one by one only where few
-have changed.
+`difflib` takes minutes for two hostile texts of 64 KiB. So lines are compared one by one only where few have changed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +11,8 @@ from evolve.core.program import evolve_regions, marked_regions, split_lines
 from evolve.patch.match import Place
 
 MOST_CELLS = 4_000_000
-"""So many pairs of lines are compared: about a second, of texts that were made to take long. Where more would be, all
-that stands between the lines in common at both ends is one change."""
+"""The most pairs of lines to compare: about a second for hostile texts. Beyond it, everything between the common lines
+at both ends is one change."""
 
 _Change = tuple[str, int, int, int, int]
 
@@ -36,15 +34,15 @@ class EvolvingText:
     @classmethod
     def of(cls, source: str) -> "EvolvingText":
         """Take a program apart. Raises ProgramError if an evolve block is broken."""
-        found, marked = evolve_regions(source), bool(marked_regions(source))
+        regions, marked = evolve_regions(source), bool(marked_regions(source))
         lines, end = split_lines(source), "\r\n" if 2 * source.count("\r\n") > source.count("\n") else "\n"
         ended = marked or not source or source.endswith("\n")
         if not ended:
             lines[-1] += end
-        starts, stops = [0, *(region.stop for region in found)], [*(region.start for region in found), len(lines)]
+        starts, stops = [0, *(region.stop for region in regions)], [*(region.start for region in regions), len(lines)]
         return cls(
             frames=tuple("".join(lines[a:b]) for a, b in zip(starts, stops, strict=True)),
-            regions=[lines[region.start : region.stop] for region in found],
+            regions=[lines[region.start : region.stop] for region in regions],
             end=end,
             marked=marked,
             ended=ended,
@@ -91,7 +89,7 @@ def common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
 
 
 def unified(old: Sequence[str], new: Sequence[str], *, context: int = 3, end: str = "") -> Iterator[str]:
-    """The hunks of a unified diff, without the names of files; `end` is what the line of a hunk's places ends with."""
+    """The hunks of a unified diff, without file names; `end` is appended to the header of each hunk."""
     head = tail = 0
     if len(old) * len(new) > MOST_CELLS:
         head, tail = common_ends(old, new)
@@ -112,12 +110,12 @@ def unified(old: Sequence[str], new: Sequence[str], *, context: int = 3, end: st
 
 
 def _one_change(a: Sequence[str], b: Sequence[str], head: int, tail: int) -> Sequence[_Change]:
-    """All between so many equal lines at both ends as one change."""
+    """Everything between `head` and `tail` equal lines as one change."""
     i, j = len(a) - tail, len(b) - tail
     return [("equal", 0, head, 0, head), ("replace", head, i, head, j), ("equal", i, len(a), j, len(b))]
 
 
 def _range(start: int, count: int) -> str:
-    """Lines as a hunk names them: from which on, and how many."""
+    """A range of lines as in the header of a hunk: the first one, and how many."""
     first = start + (count > 0)
     return f"{first}" if count == 1 else f"{first},{count}"

@@ -1,7 +1,7 @@
-"""Names that a Python program is certain to miss: pyflakes calls them undefined, and every run reads them.
+"""Names that a Python program is certain to lack: pyflakes calls them undefined, and every run reads them.
 
-Every run reads what stands at the top of the module or of the entry point, and in no branch, loop, `try`, `with` or
-class. So a program that works is never refused.
+Every run reads the top of the module and of the entry point, outside of branches, loops, `try`, `with` and classes. So
+a program that works is never refused.
 """
 
 import ast
@@ -26,53 +26,53 @@ _WHOLE: Final = ast.expr | ast.keyword | ast.Expr | ast.Assign | ast.AugAssign |
 def check_names(source: str, *, parent_source: str, parent_works: bool, entry_point: str) -> None:
     """Raise PatchError if every run of `source` reads a name that is not defined, and a parent that works does not.
 
-    `source` is Python, and nobody but itself binds names in it: it is executed, then `entry_point` is called.
+    `source` is Python, and only itself binds names in it: it is executed, then `entry_point` is called.
     """
-    found = undefined_names(source, entry_point)
-    if found and parent_works:
+    undefined = undefined_names(source, entry_point)
+    if undefined and parent_works:
         harmless = {name.id for name in undefined_names(parent_source, entry_point)}
-        found = [name for name in found if name.id not in harmless]
-    if found:
+        undefined = [name for name in undefined if name.id not in harmless]
+    if undefined:
         lines = split_lines(source)
-        told = [
+        faults = [
             f"line {n.lineno}: name `{n.id}` is not defined\n{n.lineno:5d} | {shown(lines[n.lineno - 1])}"
-            for n in found
+            for n in undefined
         ]
         raise PatchError(
             PatchReason.WOULD_FAIL,
-            "The program that results is certain to fail: "  # first of all, which is what others see
-            + "\n".join(told[:8])
+            "The program that results is certain to fail: "  # the first one on this line, which lists show
+            + "\n".join(faults[:8])
             + "\nLines are numbered as the patch would leave them. Define or import it. Nothing was applied: send the "
             "whole patch again.",
         )
 
 
 def undefined_names(source: str, entry_point: str) -> list[ast.Name]:
-    """Where every run reads a name that is not defined, in order. Raises ProgramError for what is no Python."""
+    """The undefined names that every run reads, in order. Raises ProgramError for invalid Python."""
     tree = parsed(source)
     if _DYNAMIC.search(source) or deeper_than(tree, _MAX_LEVELS):
         return []
     undefined = pyflakes_names(tree)
     if not undefined:
         return []
-    found = [name for name in _always_read(tree, entry_point) if (name.lineno, name.col_offset, name.id) in undefined]
-    return sorted(found, key=lambda name: (name.lineno, name.col_offset))
+    read = [name for name in _always_read(tree, entry_point) if (name.lineno, name.col_offset, name.id) in undefined]
+    return sorted(read, key=lambda name: (name.lineno, name.col_offset))
 
 
 def pyflakes_names(tree: ast.Module) -> set[tuple[int, int, str]]:
-    """Line, column and name of what pyflakes calls undefined. A `del` in a loop is no condition to it, and a
-    module may have more names with underscores than it knows: such names are left out."""
+    """Line, column and name of each name that pyflakes calls undefined, without deleted names (it ignores the condition
+    of a `del`) and names with two underscores (it does not know all of a module's)."""
     from pyflakes.messages import UndefinedName
 
     messages = [message for message in _checker()(tree, withDoctest=False).messages if type(message) is UndefinedName]
     deleted = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
-    found = {(message.lineno, message.col, message.message_args[0]) for message in messages}
-    return {place for place in found if place[2] not in deleted and not place[2].startswith("__")}
+    undefined = {(message.lineno, message.col, message.message_args[0]) for message in messages}
+    return {place for place in undefined if place[2] not in deleted and not place[2].startswith("__")}
 
 
 @cache
 def _checker() -> Any:
-    """pyflakes' checker, but for annotations in quotes: they are not evaluated, and it would parse them itself."""
+    """pyflakes' checker without annotations in quotes: they are not evaluated, and it would parse them itself."""
     from pyflakes.checker import Checker
 
     class Unquoted(Checker):  # type: ignore[misc]  # pyflakes has no types
@@ -83,12 +83,12 @@ def _checker() -> Any:
 
 
 def _always_read(tree: ast.Module, entry_point: str) -> Iterator[ast.Name]:
-    found = list(_always_evaluated(tree.body))
+    evaluated = list(_always_evaluated(tree.body))
     elsewhere = sum(_names(node, entry_point) for node in ast.walk(tree)) > 1  # then it may be another one
     for node in tree.body if not elsewhere else ():
         if isinstance(node, ast.FunctionDef) and node.name == entry_point and not node.decorator_list:
-            found += _always_evaluated(node.body) if not _contains(node, ast.Yield | ast.YieldFrom) else ()
-    return (node for node in found if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+            evaluated += _always_evaluated(node.body) if not _contains(node, ast.Yield | ast.YieldFrom) else ()
+    return (node for node in evaluated if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
 
 
 def _names(node: ast.AST, name: str) -> bool:
@@ -101,7 +101,7 @@ def _contains(node: ast.AST, kinds: Any) -> bool:
 
 
 def _always_evaluated(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
-    """What is evaluated whenever these statements are begun, up to one that may leave them."""
+    """The nodes that are evaluated whenever these statements begin, up to one that may leave them."""
     for statement in body:
         waiting: list[ast.AST | None] = [statement]
         while waiting:
@@ -114,7 +114,7 @@ def _always_evaluated(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _always_parts(node: ast.AST) -> Sequence[ast.AST | None]:
-    """The parts of a statement or an expression that are evaluated whenever it is, whatever the others come to."""
+    """The parts of a statement or an expression that are evaluated whenever it is."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return node.decorator_list

@@ -28,8 +28,8 @@ from evolve.core.completion import (
     FailureReason,
     Message,
     Observer,
+    OutputLengthEstimator,
     RequestKey,
-    UsualOutput,
     estimate_tokens,
 )
 from evolve.core.config import ModelConfig
@@ -66,7 +66,7 @@ class CommandLLM:
         keys: Collection[str] = (),
         seed: int = 0,
         retry: RetryPolicy | None = None,
-        usual: UsualOutput | None = None,
+        usual: OutputLengthEstimator | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.name = settings.shown_name
@@ -77,7 +77,7 @@ class CommandLLM:
         self._stopping = stopping
         self._seed = seed
         self._retry = retry or RetryPolicy()
-        self._usual = usual or UsualOutput(settings.max_tokens)
+        self._usual = usual or OutputLengthEstimator(settings.max_tokens)
         others = set(keys) - {settings.api_key_env}
         self._environment = {name: value for name, value in environ.items() if name not in others}
         named = {*keys, settings.api_key_env, *secret_variables(environ)} - {None}

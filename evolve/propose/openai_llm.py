@@ -25,8 +25,8 @@ from evolve.core.completion import (
     Completion,
     Message,
     Observer,
+    OutputLengthEstimator,
     RequestKey,
-    UsualOutput,
     estimate_tokens,
 )
 from evolve.core.config import ModelConfig
@@ -50,7 +50,7 @@ class EndpointKnowledge:
 
     adaptations: Sequence[Adaptation] = ()
     limiter: Limiter = field(default_factory=Limiter)
-    usual: UsualOutput | None = None
+    usual: OutputLengthEstimator | None = None
 
 
 class OpenAILLM:
@@ -85,7 +85,7 @@ class OpenAILLM:
         self._taken: set[str] = set()  # parameters that the endpoint took, each with its value
         self._first = threading.Lock()
         self._limiter = known.limiter
-        self._usual = known.usual or UsualOutput(settings.max_tokens)
+        self._usual = known.usual or OutputLengthEstimator(settings.max_tokens)
         self.close = self._connection.close
 
     def __repr__(self) -> str:

@@ -50,7 +50,7 @@ def curve(archive: RunReader) -> list[CurvePoint]:
                 attempts=attempts,
                 usd=moment.spent.known_usd,
                 tokens=moment.spent.tokens,
-                seconds=archive.chronicle.seconds(moment.t),
+                seconds=archive.timeline.seconds(moment.t),
                 value=bests.value_at(moment.position),
             )
         )
@@ -61,7 +61,7 @@ class BestHistory:
     """The best value at each journal position, by the present judge."""
 
     def __init__(self, archive: RunReader) -> None:
-        history = archive.reigns
+        history = archive.best_history
         changes = [at for at, (_, record) in enumerate(history) if record is None]
         if changes:  # what was the best before was another judge's choice
             changed, _ = history[changes[-1]]

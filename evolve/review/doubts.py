@@ -59,7 +59,7 @@ def held_out_change(archive: RunReader) -> str | None:
     best, scores = archive.best, archive.held_out_scores
     if best is None:
         return None
-    bests = [program.generation for _, program in archive.reigns if program is not None]
+    bests = [program.generation for _, program in archive.best_history if program is not None]
     before = next((scores[n] for n in reversed(bests) if n != best.generation and n in scores), None)
     now = scores.get(best.generation)
     if now is None or before is None or now.value is None or before.value is None:

@@ -12,7 +12,7 @@ from math import isfinite
 
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
-from evolve.core.completion import UsualOutput
+from evolve.core.completion import OutputLengthEstimator
 from evolve.core.config import Config, ModelConfig
 from evolve.core.errors import InputError
 from evolve.core.usage import Spending
@@ -87,7 +87,7 @@ def estimate(config: Config, *, source_tokens: int, begun: int = 0, ended: int =
         at_most_usd=None if unpriced else count * max(each.usd, _most_usd(config, asking)),
         affordable=_affordable(config, each, spent, priced=not unpriced),
         unpriced=unpriced,
-        longest=UsualOutput(None).tokens() if unlimited else None,
+        longest=OutputLengthEstimator(None).tokens() if unlimited else None,
     )
 
 
@@ -114,7 +114,7 @@ def _each(config: Config, asking: _Asking, *, prompt: int) -> _Each:
     shares = sum(model.weight for model in config.models)
     usd, tokens = _document_usd(asking), 0.0 + sum(DOCUMENT_IN + DOCUMENT_OUT for _ in asking.writer)
     for model in asking.drawn:
-        answer = min(UsualOutput(model.max_tokens).tokens(), ANSWER_TOKENS)
+        answer = min(OutputLengthEstimator(model.max_tokens).tokens(), ANSWER_TOKENS)
         usd += model.weight / shares * (model.cost(prompt, answer) or 0.0)
         tokens += model.weight / shares * (prompt + answer)
     report_calls = 1 + 2 / config.meta_every  # a summary per program, then scratchpad and recommendations
@@ -125,7 +125,7 @@ def _most_usd(config: Config, asking: _Asking) -> float:
     """The cost of a generation that uses all attempts, each at the most expensive model."""
 
     def most(models: tuple[ModelConfig, ...]) -> float:
-        answers = ((model, UsualOutput(model.max_tokens).tokens()) for model in models)
+        answers = ((model, OutputLengthEstimator(model.max_tokens).tokens()) for model in models)
         costs = (model.cost(config.prompt_tokens, answer) or 0.0 for model, answer in answers)
         return max(costs, default=0.0)
 

@@ -130,7 +130,7 @@ class GenerationReader:
     @cached_property
     def new_bests(self) -> frozenset[int]:
         """The generations whose program was a new best."""
-        return frozenset(record.generation for _, record in self.archive.reigns if record is not None)
+        return frozenset(record.generation for _, record in self.archive.best_history if record is not None)
 
     def generations(self, commits: Iterable[str]) -> list[int]:
         """The generations of these programs."""
@@ -398,7 +398,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "cost_usd": lambda g: g.spent.cost_usd,
     "tokens": lambda g: g.spent.tokens,
     "tuning_evaluations": lambda g: _sum([q.tuning["evaluations"] for q in g.questions if q.tuning is not None]),
-    "seconds": lambda g: g.reader.archive.chronicle.seconds(g.t),
+    "seconds": lambda g: g.reader.archive.timeline.seconds(g.t),
     "position": lambda g: g.moment and g.moment.position,
     "spent_usd_after": lambda g: g.moment and g.moment.spent.known_usd,
     "tokens_after": lambda g: g.moment and g.moment.spent.tokens,

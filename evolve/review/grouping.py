@@ -90,7 +90,7 @@ def read_run(name: str, archive: RunReader) -> ComparedRun:
         self_judged=any(program.self_judged for program in archive.programs[:1]),
         priced=archive.spent.unpriced == 0,
         source="" if best is None else archive.source(best),
-        rescored=any(record is None for _, record in archive.reigns),
+        rescored=any(record is None for _, record in archive.best_history),
         solved=archive.finished == StopReason.CEILING,
     )
 

@@ -13,10 +13,10 @@ from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.objective import Direction
 from evaluator.task import Instance, Suite, Task
+from evolve.archive.consistency import installed
 from evolve.archive.ranking import new_bests
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.archive.truth import installed
 from evolve.core.errors import ArchiveError
 from evolve.propose.verdicts import instance_shares
 from evolve.review.scores import as_float, finite

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked
-from evolve.archive.events import Picked
+from evolve.archive.events import ModelChoice
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, ProgramRecord
 from evolve.insights.outcomes import followed_by_answers, guidance_of
@@ -182,7 +182,7 @@ _BY = {"bandit": "which may improve most for its cost", "trial": "to learn more 
 _UNITS = {"usd": "USD", "tokens": "tokens", "proposals": "proposals"}
 
 
-def _model(picked: Picked | None, attempts: Sequence[AttemptRecord]) -> list[str]:
+def _model(picked: ModelChoice | None, attempts: Sequence[AttemptRecord]) -> list[str]:
     """Why these models were asked, if they were not drawn by weight."""
     how = []
     repairs = [attempt for attempt in attempts if attempt.repair]
@@ -194,7 +194,7 @@ def _model(picked: Picked | None, attempts: Sequence[AttemptRecord]) -> list[str
     return how
 
 
-def _why_picked(picked: Picked) -> str:
+def _why_picked(picked: ModelChoice) -> str:
     reason = _BY[picked.by]
     if picked.reward is None or picked.cost is None or picked.unit is None:
         return f"{reason}: none of its proposals had ended"

@@ -34,7 +34,7 @@ def all_calls(archive: RunReader) -> list[RunCall]:
             calls += [RunCall(kind, attempt.model, call) for kind, call in with_kinds(asked)]
     for key in archive.accounts.calls:
         if isinstance(key, MetaKey):
-            answer, model = archive.chronicle.meta_answers.get(key), archive.calls(key)[0].model
+            answer, model = archive.timeline.meta_answers.get(key), archive.calls(key)[0].model
             calls += [RunCall("insights", model, call) for call in archive.http_attempts(answer, key)]
     return calls
 
@@ -102,7 +102,7 @@ def troubles_json(archive: RunReader, *, running: bool) -> list[dict[str, Any]]:
 
 def adaptations(archive: RunReader) -> list[str]:
     """The changes to requests that endpoints required, one per model and parameter."""
-    return [f"{adaptation.model}: {adaptation}" for adaptation in archive.chronicle.adaptations]
+    return [f"{adaptation.model}: {adaptation}" for adaptation in archive.timeline.adaptations]
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def sessions_json(archive: RunReader) -> list[dict[str, Any]]:
             "event": session.event,
             "detail": {k: v for k, v in document_of(session).items() if k in shown},
         }
-        for session in archive.chronicle.sessions
+        for session in archive.timeline.sessions
     ]
 
 
@@ -182,6 +182,6 @@ def notes_json(archive: RunReader, generation: int | None = None) -> list[dict[s
     """The notes of people: all, or those on one generation."""
     return [
         {"t": note.t, "generation": note.generation, "text": note.text}
-        for note in archive.chronicle.notes
+        for note in archive.timeline.notes
         if generation in (None, note.generation)
     ]

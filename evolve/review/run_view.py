@@ -145,7 +145,7 @@ def _spent_json(archive: RunReader) -> dict[str, Any]:
     spent, kept = archive.spent, archive.under_way
     names = ("tokens", "cost_usd", "known_usd", "calls", "tokens_cached", "unanswered", "unanswered_usd")
     under_way = {"calls": kept.calls, "tokens": kept.tokens, "cost_usd": kept.cost_usd}
-    more = {"under_way": under_way, "seconds": archive.chronicle.seconds()}
+    more = {"under_way": under_way, "seconds": archive.timeline.seconds()}
     return {name: getattr(spent, name) for name in names} | more
 
 
@@ -280,7 +280,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "state": lambda r: {"text": r.state, "finished": r.archive.finished, "running": r.running},
     "t": lambda r: r.archive.began,
     "t_last": lambda r: r.archive.newest,
-    "events": lambda r: r.archive.chronicle.events,
+    "events": lambda r: r.archive.timeline.events,
     "sessions": lambda r: sessions_json(r.archive),
     "notes": lambda r: notes_json(r.archive),
     "programs": lambda r: len(r.archive.programs),

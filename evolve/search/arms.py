@@ -21,7 +21,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evolve.archive.events import CostUnit, Picked, PickedBy
+from evolve.archive.events import CostUnit, ModelChoice, PickedBy
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.proposal import SearchSettings
 from evolve.search.select import choose_model
@@ -84,7 +84,7 @@ class Arms:
         self._ended: set[int] = set()  # generations, without those below
         self._all_before = 0  # every generation below has ended
 
-    def choose(self, generation: int, rng: random.Random) -> tuple[str, Picked | None]:
+    def choose(self, generation: int, rng: random.Random) -> tuple[str, ModelChoice | None]:
         """The model that is asked in a generation, and why, where it is not drawn by weight (with `rng`)."""
         if not self._settings.by_bandit:
             return choose_model(self._settings.shares, rng=rng), None
@@ -101,9 +101,9 @@ class Arms:
         name, by = self._next(generation, costs, pending, indices)
         arm = self._arm(name)
         if not arm.proposals:
-            return name, Picked(by=by, proposals=0)
+            return name, ModelChoice(by=by, proposals=0)
         reward = arm.reward / arm.proposals
-        return name, Picked(by=by, proposals=arm.proposals, reward=reward, cost=costs.known[name], unit=costs.unit)
+        return name, ModelChoice(by=by, proposals=arm.proposals, reward=reward, cost=costs.known[name], unit=costs.unit)
 
     def ended(self, ended: EndedGeneration) -> None:
         """Take up a generation that ended."""

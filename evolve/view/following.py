@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from evolve.archive.journal import is_held
 from evolve.archive.layout import JOURNAL
-from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
 from evolve.core.errors import ArchiveError, EvolveError
 from evolve.review.generation_view import COLUMNS, GenerationReader, GenerationView
@@ -33,8 +33,8 @@ class GatheredViews:
 
     def gather(self, archive: RunReader, most: int) -> bool:
         """Make up to `most` of those that are missing, or that an event was about since; whether all are there."""
-        self._missing.update(archive.chronicle.touched(self._events))
-        self._events = archive.chronicle.events
+        self._missing.update(archive.timeline.touched(self._events))
+        self._events = archive.timeline.events
         some = list(islice(self._missing, most))
         for view in GenerationReader(archive).views(some):
             view.to_json(COLUMNS)  # the work is done now: what takes long stays with the view
@@ -145,7 +145,7 @@ class FollowedRun:
             self._mark = mark
         assert self._archive is not None
         held = "written" if self._archive.running else "still"
-        self._version = f"{self._opening}-{held}-{self._archive.chronicle.events}"
+        self._version = f"{self._opening}-{held}-{self._archive.timeline.events}"
         return self._archive
 
     def _open(self) -> None:

@@ -46,7 +46,7 @@ def changes(archive: RunReader, since: int) -> dict[str, Any]:
 
     It takes as long as there are such generations, however many others the run has.
     """
-    touched = GenerationReader(archive).views(archive.chronicle.touched(since))
+    touched = GenerationReader(archive).views(archive.timeline.touched(since))
     head = RunView(name="", archive=archive).to_json(HEAD)
     return {"since": since} | head | {"gens": columns(touched)}
 

@@ -37,7 +37,7 @@ def written_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, boo
 
 @pytest.fixture
 def make_run(tmp_path: Path, written_runs: Callable[[int, bool], Path]) -> Callable[..., Path]:
-    """Copies a run, for a test to read, harm or go on with: to write one anew takes most of a second of disk."""
+    """Copies a run, for a test to read, harm or go on with: writing a new one takes most of a second of disk."""
 
     def make(name: str = "run", *, generations: int = 7, prompts: bool = True) -> Path:
         return Path(shutil.copytree(written_runs(generations, prompts), tmp_path / name, symlinks=True))
@@ -47,5 +47,5 @@ def make_run(tmp_path: Path, written_runs: Callable[[int, bool], Path]) -> Calla
 
 @pytest.fixture
 def write_run(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a run anew, for a test of how it is written."""
+    """Writes a new run, for a test of how it is written."""
     return lambda name, *, generations: _write(tmp_path / name, generations, True)

@@ -201,7 +201,7 @@ def write_until_killed(path: Path, generations: int, seconds: float, _: Connecti
 
 
 def write_with_packs_until_killed(path: Path, generations: int, calls: int | None, _: Connection) -> None:
-    """Begin or go on, packing at every dozen objects, and be killed after so many calls to the disk."""
+    """Begin or go on, packing at every dozen objects, and be killed after `calls` calls to the disk."""
     objects.PACKED_AT = 12
     objects.Objects.tidy.__defaults__ = (12,)
     with _begun_or_resumed(path) as archive:

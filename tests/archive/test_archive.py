@@ -1,4 +1,4 @@
-"""What is recorded is found again: by the writer, by a reader beside it, and after opening."""
+"""Records can be read back: by the writer, by a reader at the same time, and after opening."""
 
 import subprocess
 import sys
@@ -81,7 +81,7 @@ def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) 
             archive.called(
                 PatchKey(generation, 0), CallEvent(call=0, phase=CallPhase.CALLING, status="calling", usage=usage)
             )
-            assert archive.reader.committed().known_usd == (cost or 0.0)
+            assert archive.reader.accounts.committed().known_usd == (cost or 0.0)
             if generation < 3:
                 archive.answered(generation, 0, Completion(text="an answer", usage=usage))
         archive.lost(3, 0)
@@ -104,7 +104,7 @@ def test_a_client_may_state_its_times_with_any_call_and_as_any_number(folder: Pa
     assert (calling.again_in_s, failed.limit_s, failed.again_in_s) == (None, None, 0.0)
 
 
-def test_what_a_model_thought_is_kept_beside_its_answer(folder: Path) -> None:
+def test_the_reasoning_of_a_model_is_kept_with_its_answer(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         record(archive, 0)
         for generation, reasoning in ((1, "let me think"), (2, "")):
@@ -237,7 +237,7 @@ def test_what_is_out_of_order_is_refused_and_not_written(folder: Path) -> None:
     assert root.generation == 0
 
 
-def test_a_reader_beside_the_writer_sees_what_was_recorded_so_far(folder: Path) -> None:
+def test_a_reader_during_the_writing_sees_what_was_recorded_so_far(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as writer:
         evolve_on(writer, 4, prompts=False)
         with RunReader.open(folder) as reader:
@@ -250,7 +250,7 @@ def test_a_reader_beside_the_writer_sees_what_was_recorded_so_far(folder: Path) 
             assert reader.fingerprint() == writer.reader.fingerprint() != seen
 
 
-def test_a_second_writer_is_refused_and_told_who_writes(make_run) -> None:
+def test_a_second_writer_is_refused_and_learns_who_writes(make_run) -> None:
     path = make_run(generations=2)
     holder = subprocess.Popen(
         [
@@ -356,7 +356,7 @@ def test_what_was_shortened_stays_so_when_it_is_asked_again(folder: Path) -> Non
         assert archive.reader.attempts(1)[0].shortened
 
 
-def test_a_parent_is_told_of_children_that_got_an_answer(folder: Path) -> None:
+def test_a_parent_has_the_children_that_got_an_answer(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         parent = record(archive, 0)
         for generation in (1, 2, 3):

@@ -26,7 +26,7 @@ from tests.journals import rewrite
 
 
 def _edit(run: Path, line: int, change: Callable[[dict[str, object]], object]) -> None:
-    """Change one event, and seal the lines anew: what is wrong then is what the event says."""
+    """Change one event, and compute the checksums again: then only the event is wrong."""
     numbers = itertools.count(1)
     rewrite(run / "journal.jsonl", lambda event: change(event) if next(numbers) == line else None)
 
@@ -36,11 +36,11 @@ def _edit(run: Path, line: int, change: Callable[[dict[str, object]], object]) -
     [
         (lambda e: e.pop("generation"), "it lacks 'generation'"),
         (lambda e: e.update(seq=7), "its `seq` is 7 and should be 3: lines are missing"),
-        (lambda e: e.update(event="danced"), "'danced' is no event that this version of evolve knows"),
+        (lambda e: e.update(event="danced"), "unknown event 'danced': this version of evolve cannot read it"),
         (lambda e: e.update(event=3), "it is not an event"),
         (lambda e: e.update(generation="x\n"), "line 4 is damaged"),
         (lambda e: e.update(generation=5), "generation 5, attempt 0: it was never asked"),
-        (lambda e: e.update(event="stopped"), "is no field that this version of evolve knows"),
+        (lambda e: e.update(event="stopped"), "unknown field `"),
     ],
 )
 def test_a_damaged_event_is_named_by_file_and_line(make_run, change, why: str) -> None:

@@ -78,7 +78,7 @@ def test_collecting_garbage_and_cloning_lose_nothing(make_run, tmp_path: Path) -
     assert set(texts) <= set(_texts(path))
 
 
-def test_a_reader_goes_on_when_garbage_is_collected_beside_it(make_run) -> None:
+def test_a_reader_goes_on_when_garbage_is_collected_meanwhile(make_run) -> None:
     path = make_run(generations=4)
     with RunReader.open(path) as archive:
         first = archive.source(archive.programs[0])

@@ -1,4 +1,4 @@
-"""Git is a process: it may be missing, slow, killed or cut off, and none of that is told as damage of a run."""
+"""Git is a process: it may be missing, slow, killed or cut off, and none of that is reported as damage of a run."""
 
 import contextlib
 import os
@@ -115,7 +115,7 @@ def test_a_run_whose_git_goes_away_ends_in_order_and_is_packed_later(
         evolve_on(archive, 3, prompts=True)
         without.setenv("PATH", "/nonexistent")
         archive.close()
-        (said,) = archive.reader.postponed
+        (said,) = archive.reader.deferred_writes
         assert "objects could not be packed (git is not installed" in said
         assert "\n" not in said
     with Archive.open(folder) as archive:
@@ -134,9 +134,9 @@ def test_git_gets_nothing_of_the_environment(
     objects.tidy(least=1)
     assert (objects.trouble, objects.text(one), objects.missing([one])) == (None, "one", [])
     for command in ("cat-file", "repack"):
-        told = (tmp_path / command).read_text().splitlines()
-        assert not [line for line in told if "theirs" in line], command
-        assert {line.partition("=")[0] for line in told if not line.startswith("GIT_")} <= {
+        environment = (tmp_path / command).read_text().splitlines()
+        assert not [line for line in environment if "theirs" in line], command
+        assert {line.partition("=")[0] for line in environment if not line.startswith("GIT_")} <= {
             "LD_LIBRARY_PATH",
             "PATH",
             *("PWD", "OLDPWD", "SHLVL", "_"),  # the shell's own
@@ -156,7 +156,7 @@ def test_packing_that_is_interrupted_ends_its_children(objects: Objects, fake: F
 
 
 def gone(process: int) -> bool:
-    """Whether a process has ended, or is about to be buried by whoever is its parent now."""
+    """Whether a process has ended, or its present parent is about to collect it."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except FileNotFoundError:
@@ -194,7 +194,7 @@ def test_a_packing_that_outlives_a_killed_writer_harms_nothing(make_run: Callabl
         assert orphan.returncode != 0
         assert writer.reader.fingerprint() == whole
         evolve_on(writer, 12, prompts=True)
-    assert writer.reader.postponed == []
+    assert writer.reader.deferred_writes == []
     git(path, "fsck", "--strict", "--full")
     assert not list((path / "programs.git" / "objects").glob("??/*"))
     assert not [found for found in (path / "programs.git/objects/pack").iterdir() if "tmp" in found.name]

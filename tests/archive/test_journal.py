@@ -158,7 +158,7 @@ def test_a_score_above_the_ceiling_is_not_even_written(run: Path) -> None:
         assert archive.reader.fingerprint() == before
 
 
-# -- following, and writing beside others ------------------------------------------------------------------------------
+# -- following, and writing next to others ----------------------------------------------------------------------------
 
 
 def test_a_reader_follows_a_growing_run_and_waits_for_a_line_that_is_half_written(folder: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_writer_looks_whether_the_journal_is_still_its_own_and_destroys_nothin
         assert (journal.read_bytes() if journal.exists() else None) == left
 
 
-def test_removing_files_beside_the_journal_lets_no_second_writer_in(run: Path) -> None:
+def test_removing_other_files_than_the_journal_lets_no_second_writer_in(run: Path) -> None:
     with Archive.open(run):
         for path in run.iterdir():
             if path.is_file() and path.name not in ("journal.jsonl", "run.yaml"):

@@ -67,7 +67,7 @@ def test_what_is_no_answer_is_one_sentence(folder: Path, broken: str) -> None:
         archive.answers(archive.programs[0])
 
 
-def test_a_certificate_that_is_lost_is_told_when_it_is_wanted(folder: Path) -> None:
+def test_a_lost_certificate_is_an_error_when_it_is_read(folder: Path) -> None:
     written(folder, initial=FIRST, better=BETTER)
 
     def forge(event: dict[str, object]) -> None:

@@ -79,11 +79,11 @@ def test_the_last_events_may_be_torn_at_any_byte(make_run, step: int) -> None:
         whole = max(end for end in ends if end <= length)
         assert journal.read_bytes() == data[:length], "a reader changes nothing"
         with Archive.open(run) as writer:
-            mended = journal.read_bytes()
+            repaired = journal.read_bytes()
             if length + 1 in ends:  # all but its line's end: the event was written
-                assert mended == data[: length + 1]
+                assert repaired == data[: length + 1]
             else:
-                assert mended == data[:whole]
+                assert repaired == data[:whole]
                 assert writer.reader.fingerprint() == read
     journal.write_bytes(data)
 

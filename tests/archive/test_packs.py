@@ -117,11 +117,11 @@ def test_a_copy_made_of_links_keeps_its_objects_while_the_run_packs_and_writes_o
 @pytest.mark.parametrize(
     "generations", [pytest.param(PACKED_ONCE, marks=pytest.mark.slow), pytest.param(LONG, marks=pytest.mark.nightly)]
 )
-def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: Path, generations: int) -> None:
-    """Objects that no ref names yet look like garbage to git, which is told that nothing here is."""
+def test_git_collecting_during_a_run_removes_nothing(make_run, tmp_path: Path, generations: int) -> None:
+    """Objects that no ref names yet look like garbage to git, which must remove none of them."""
     with RunReader.open(make_run("whole", generations=generations)) as archive:
         whole = archive.fingerprint()
-    path, stop, ran = tmp_path / "beside", threading.Event(), []
+    path, stop, ran = tmp_path / "collected", threading.Event(), []
     commands = (["gc", "-q", "--prune=now"], ["repack", "-adq"], ["prune", "--expire=now"], ["pack-refs", "--all"])
 
     def collect() -> None:
@@ -143,7 +143,7 @@ def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: P
     with Archive.open(path) as writer:
         archive = writer.reader
         assert archive.fingerprint() == whole
-        assert archive.postponed == []
+        assert archive.deferred_writes == []
         read = [archive.source(program) + archive.patch_text(program) for program in archive.programs]
         for generation in archive.statuses:
             for attempt in archive.attempts(generation):
@@ -225,7 +225,7 @@ def test_a_reader_goes_on_while_objects_are_packed(tmp_path: Path) -> None:
 # -- refs --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_ref_that_somebody_holds_is_postponed_told_and_written_later(folder: Path) -> None:
+def test_a_ref_that_somebody_holds_is_deferred_reported_and_written_later(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         root = record(archive, 0)
         lock = folder / "programs.git" / "packed-refs.lock"
@@ -234,13 +234,13 @@ def test_a_ref_that_somebody_holds_is_postponed_told_and_written_later(folder: P
             ask(archive, generation)
             answer(archive, generation)
             record(archive, generation, score=22.0 + generation, parents=(root.commit,))
-        (said,) = archive.reader.postponed
+        (said,) = archive.reader.deferred_writes
         assert "refs could not be written (packed-refs.lock: File exists)" in said
         assert lock.read_text() == "somebody's"
         lock.unlink()
         ask(archive, 3)
         answer(archive, 3)
-        assert archive.reader.postponed == []
+        assert archive.reader.deferred_writes == []
         assert archive.reader.best is not None
         assert git(folder, "rev-parse", "best").strip() == archive.reader.best.commit
 
@@ -250,7 +250,7 @@ def test_a_lock_that_a_killed_writer_left_hinders_no_run_that_goes_on(make_run) 
     (path / "programs.git" / "packed-refs.lock").write_text("")
     with Archive.open(path) as archive:
         evolve_on(archive, 12, prompts=True)
-        assert archive.reader.postponed == []
+        assert archive.reader.deferred_writes == []
     assert not list((path / "programs.git").rglob("*.lock"))
     assert git(path, "rev-parse", "gen/9").strip()
 

@@ -108,7 +108,7 @@ def test_a_spread_that_is_no_pair_of_finite_numbers_is_refused(make_evaluation, 
 
 @pytest.mark.parametrize("spread", [None, (1.9, 2.1)])
 def test_costs_accuse_no_program_where_the_clock_is_the_score(recorded_runs, make_evaluation, spread):
-    run = recorded_runs("untimed" if spread is None else "twin")
+    run = recorded_runs("untimed" if spread is None else "timed")
     slow, quick = [(Fraction(cost),) * 20 for cost in (8, 1)]  # the quick one gains on the suite alone
 
     def found(costs):
@@ -118,6 +118,6 @@ def test_costs_accuse_no_program_where_the_clock_is_the_score(recorded_runs, mak
     suite = Suite(name="adrs", instances=tuple(Instance(index=n, data=n) for n in range(20)), limits=limits, digest="")
     initial = run.initial(evaluation=found(slow))
     run.propose(1, [initial], source="x = 1\n", evaluation=found(quick))
-    record_held_out(run.archive, 0, found(slow), suite=suite, twin=suite)
-    held_out = record_held_out(run.archive, 1, found(slow), suite=suite, twin=suite)
+    record_held_out(run.archive, 0, found(slow), suite=suite, held_out=suite)
+    held_out = record_held_out(run.archive, 1, found(slow), suite=suite, held_out=suite)
     assert (held_out.overfitted is None) is (spread is not None)

@@ -134,7 +134,7 @@ def measure(folder: Path, programs: int) -> None:
         began = time.monotonic()
         events = reader.more()
         print(f"  followed {events} event(s) in {1000 * (time.monotonic() - began):.2f} ms")
-        since = reader.chronicle.events - events - 3  # and a program with its question and answer
+        since = reader.timeline.events - events - 3  # and a program with its question and answer
         found = sorted(_milliseconds(lambda: changes(reader, since)) for _ in range(50))
         print(f"  the lines sent to a page: {found[25]:.2f} ms (the slowest of 50: {found[-1]:.2f} ms)")
         print(f"  the whole document of the run: {_milliseconds(lambda: run_document('run', reader)):.0f} ms")

@@ -100,7 +100,7 @@ def measure(folder: Path, attempts: int) -> None:
         views = all_generations(archive)
         for name, question in (
             ("a whole run", lambda: payload.run_document("run", archive)),
-            ("what has changed", lambda: payload.changes(archive, archive.chronicle.events - 3)),
+            ("what has changed", lambda: payload.changes(archive, archive.timeline.events - 3)),
             ("what that leaves out", lambda: payload.rest(archive, views)),
         ):
             question()

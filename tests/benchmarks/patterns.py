@@ -128,7 +128,7 @@ def _named(*names: str) -> list[re.Pattern[str]]:
 
 
 def _lexed_languages() -> list[Language]:
-    return [language for language in LANGUAGES if language.is_told_apart]
+    return [language for language in LANGUAGES if language.has_grammar]
 
 
 def _of_input_files() -> list[re.Pattern[str]]:

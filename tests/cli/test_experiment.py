@@ -89,7 +89,7 @@ def test_it_goes_on_after_a_kill_and_to_more_seeds_and_a_larger_budget(plan, sta
 
 
 def _until_free(run: Path) -> None:
-    from evolve.archive.lock import is_held
+    from evolve.archive.journal import is_held
 
     deadline = time.monotonic() + 60
     while is_held(run):

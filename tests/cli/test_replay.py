@@ -107,14 +107,14 @@ def test_a_program_that_failed_strictly_fails_again_the_same(evolve_json, record
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"combined_score": 24.5, "published_score": 24.5}, "its combined_score is 24.5, and its costs come to 21.89"),
+        ({"combined_score": 24.5, "published_score": 24.5}, "its combined_score is 24.5, and its costs give 21.89"),
         ({"combined_score": 99.0}, "its score 99.0 is above the ceiling 26.25"),
-        ({"ceiling": 30.0}, "its ceiling is 30.0, and its costs come to 26.25"),
-        ({"metrics": {}}, "its max_kvpr_inverse is None, and its costs come to "),
-        ({"beyond": "better than every value listed here"}, "its best_known is not what its costs come to"),
-        ({"metric_bound": 1.0}, "its metric_bound is 1.0, and its costs come to "),
-        ({"objective": Objective(metric="max_kvpr_inverse").to_json()}, "its objective is not what its costs come to"),
-        ({"costs": ["9" * 4000] * 50}, "its costs come to nothing ("),
+        ({"ceiling": 30.0}, "its ceiling is 30.0, and its costs give 26.25"),
+        ({"metrics": {}}, "its max_kvpr_inverse is None, and its costs give "),
+        ({"beyond": "better than every value listed here"}, "its best_known does not follow from its costs"),
+        ({"metric_bound": 1.0}, "its metric_bound is 1.0, and its costs give "),
+        ({"objective": Objective(metric="max_kvpr_inverse").to_json()}, "its objective does not follow from its costs"),
+        ({"costs": ["9" * 4000] * 50}, "no score follows from its costs ("),
     ],
 )
 def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, change, why):
@@ -163,6 +163,6 @@ def test_a_forged_value_above_the_proven_bound_of_a_task_to_maximise_is_never_a_
             event["evaluation"].update(costs=["3"], combined_score=3.0, ceiling=None)
 
     rewrite(Path("runs/packed/journal.jsonl"), forge)
-    assert "it is believed, and cannot be (instance 0: value 3 is above the proven upper bound" in evolve(
+    assert "it should be quarantined (instance 0: value 3 is above the proven upper bound" in evolve(
         "list", "packed", code=2
     )

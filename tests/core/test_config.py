@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evaluator.yaml_file import parse_value
 from evolve.core.config import ModelConfig, build_config, keys, render_config, set_key
-from evolve.core.config_changes import with_absolute_paths
 from evolve.core.errors import InputError
+from evolve.core.settings import with_absolute_paths
 
 
 def refusal(document: dict) -> str:

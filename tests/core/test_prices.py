@@ -60,7 +60,7 @@ def test_a_models_own_price_wins_and_then_a_file_of_ones_own(tmp_path: Path) -> 
     assert [(m.price_in, m.price_out, m.price_from) for m in config.models] == [(7, 9, "own.yaml"), (1, 2, None)]
 
 
-def test_a_configuration_on_record_is_not_priced_anew() -> None:
+def test_a_configuration_on_record_is_not_priced_again() -> None:
     assert build_config({"models": [{"model": "gpt-5-mini"}]}, origin="run.yaml").models[0].price_in is None
 
 

@@ -42,6 +42,6 @@ def test_calls_without_an_answer_and_a_price_cost_what_nobody_knows_and_refused_
         "cost unknown",
     ]
     assert spending_text(Spending().sent()) == "nothing for 1 call"
-    told = spending_text(refused.sent().plus(UNKNOWN))
-    assert told.endswith("cost unknown (no price is given) (of which nothing for 1 call that failed or got lost)")
+    text = spending_text(refused.sent().plus(UNKNOWN))
+    assert text.endswith("cost unknown (no price is given) (of which nothing for 1 call that failed or got lost)")
     assert (paid_text(Spending()), paid_text(Spending().sent().plus(KNOWN))) == ("no model", "0.0125 USD")

@@ -104,7 +104,7 @@ def test_a_best_has_a_range_and_the_median_of_it_decides(archive: RunReader) -> 
     found = {record.generation: record for record in archive.programs}
     ranges = {number: one.confirmed and (one.confirmed.median, one.confirmed.n) for number, one in found.items()}
     assert {number: ranges[number] for number in range(4)} == {0: (-300, 5), 1: (-244, 5), 2: (-251, 5), 3: None}
-    assert [record and record.generation for _, record in archive.reigns] == [0, 1, 4, 5]
+    assert [record and record.generation for _, record in archive.best_history] == [0, 1, 4, 5]
     assert [found[number].combined_score for number in range(6)] == [-300, -250, -236, -246, -243, -200]
     assert [found[number].value for number in range(6)] == [300, 250, 236, 246, 243, 200]
     fourth = found[4].confirmed

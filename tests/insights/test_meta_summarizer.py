@@ -329,7 +329,7 @@ def test_a_summary_that_cannot_be_had_is_written_by_code_and_asked_for_again_if_
     summary = next(s for s in second.report.summaries if s.generation == 7)
     assert shown(summary.implementation).endswith("Changed: `add swap_one_one`.")
     assert second.failures == ()
-    assert any(note.startswith(f"Generation 7: summarised by code, for {problem}") for note in second.notes)
+    assert any(note.startswith(f"Generation 7: summarised by code ({problem}") for note in second.notes)
 
 
 def test_the_earlier_scratchpad_and_recommendations_reach_the_next_prompts(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts
     with opened(tmp_path) as archive:
         assert archive.finished == "budget"
         spent, calls = archive.spent, all_calls(archive)
-        assert archive.committed().known_usd == 0
+        assert archive.accounts.committed().known_usd == 0
     assert spent.known_usd <= budget
     assert spent.known_usd > budget - 0.05, "and it is used"
     by_status = Counter(call.status for _, _, call in calls)
@@ -183,7 +183,7 @@ def test_a_search_over_numbers_takes_nothing_of_a_budget(tmp_path: Path) -> None
         assert archive.spent.calls == 1
         searched = [one for one in archive.statuses if one and archive.generations[one].kind == "tune"]
         assert len(searched) >= 2, "with searches beside it"
-        assert archive.committed().calls == 0
+        assert archive.accounts.committed().calls == 0
 
 
 def test_a_price_list_that_changes_later_changes_nothing_of_a_run(tmp_path: Path) -> None:

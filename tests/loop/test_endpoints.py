@@ -77,7 +77,7 @@ def test_a_run_finishes_and_each_refusal_is_met_once(endpoint: Endpoint, tmp_pat
     assert sum(len(event["adapted"]) for event in failed) == len(endpoint.adapted)
     assert requests == count(tmp_path, "answered") + len(met)
     with RunReader.open(tmp_path / "runs" / "r") as archive:
-        assert {str(one) for one in archive.chronicle.adaptations} == endpoint.adapted
+        assert {str(one) for one in archive.timeline.adaptations} == endpoint.adapted
         answered = [archive.attempts(number)[-1] for number in archive.statuses if number]
         assert len(answered) == 8
         assert all(attempt.usage.estimated is not endpoint.usage for attempt in answered)

@@ -75,7 +75,7 @@ def test_what_makes_a_run_what_it_is_cannot_be_changed(ran: Path) -> None:
     [
         ("patience=0", "patience"),
         ("patiance=3", "did you mean 'patience'?"),
-        ("models.n.timeout_s=3", "there is no model 'n' (there is: scripted, m)"),
+        ("models.n.timeout_s=3", "there is no model 'n' (models: scripted, m)"),
         ("models.m.timeout=3", "did you mean 'models[0].timeout_s'?"),
         ("models=[]", "m, scripted would be gone"),
         ("models=[{model: gpt-5, api_key_env: null}]", "give it weight 0 instead"),

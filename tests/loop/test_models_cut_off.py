@@ -89,7 +89,7 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(
                 calls = calls_of(attempt, archive.calls(attempt.key))
                 listed.update(call.status for call in calls)
         assert set(archive.statuses.values()) <= {Status.EVALUATED, Status.REFUSED, Status.DUPLICATE}
-        assert archive.committed().known_usd == 0
+        assert archive.accounts.committed().known_usd == 0
     assert set(listed) == {"stop", "server_error", "lost"}
     assert listed["stop"] == count(tmp_path, "answered")
     assert listed["server_error"] == count(tmp_path, "called", phase="failed")

@@ -130,7 +130,7 @@ def test_a_patch_cut_anywhere_gives_the_same_program_or_none(edit: tuple[str, st
         result = apply_patch(patch, old)
     except PatchError:
         return
-    # A cut between two complete blocks cannot be told from a shorter patch: then a whole block is missing, no less.
+    # A cut between two complete blocks looks like a shorter patch: then a whole block is missing, no less.
     assert result == new or patch.blocks == parse_patch(text, PatchKind.DIFF).blocks[: len(patch.blocks)]
 
 

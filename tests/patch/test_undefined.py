@@ -88,13 +88,13 @@ def test_a_program_too_deep_to_be_walked_is_left_to_the_evaluation() -> None:
 
 
 def test_no_program_that_ships_gives_an_alarm() -> None:
-    told, looked = {}, 0
+    alarms, looked = {}, 0
     for path in sorted((ROOT / "programs").rglob("*.py")):
         if path.parent.name == "ingredients":
             continue  # they are no whole programs
         source = path.read_text(encoding="utf-8")
         looked += 1
         for entry_point in re.findall(r"(?m)^def (\w+)", source):
-            told |= {(path, name): entry_point for name in messages(source, entry_point)}
+            alarms |= {(path, name): entry_point for name in messages(source, entry_point)}
     assert looked > 30
-    assert told == {}
+    assert alarms == {}

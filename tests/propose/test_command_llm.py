@@ -219,7 +219,7 @@ def test_its_own_key_must_be_set() -> None:
     ],
 )
 def test_what_says_nothing_to_a_command_is_refused(key: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=f"is a command, which never hears of {next(iter(key))}"):
+    with pytest.raises(InputError, match=f"is a command, which does not use {next(iter(key))}"):
         build_config({"models": [{"model": "m", "command": ["x"], **key}]}, origin="c")
 
 

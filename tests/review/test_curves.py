@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 
 from evaluator.objective import Direction
-from evolve.archive.chronicle import Chronicle
 from evolve.archive.events import read_event
 from evolve.archive.ranking import new_bests
+from evolve.archive.timeline import Timeline
 from evolve.core.usage import Usage
 from evolve.review.curves import curve, sampled, shipped_elsewhere, sparkline, spent_on, value_within
 
@@ -91,13 +91,13 @@ BY_NAME = {
 }
 
 
-def told(chronicle, events):
+def told(timeline, events):
     for event in events:
-        chronicle.add(read_event({"seq": 0, **BY_NAME.get(event["event"], {}), **event}))
+        timeline.add(read_event({"seq": 0, **BY_NAME.get(event["event"], {}), **event}))
 
 
 def test_the_time_between_two_sessions_is_no_work_and_a_note_is_none_either():
-    chronicle = Chronicle()
+    timeline = Timeline()
     events = [
         {"event": "created", "t": 100},
         {"event": "asked", "t": 110, "generation": 1},
@@ -106,15 +106,15 @@ def test_the_time_between_two_sessions_is_no_work_and_a_note_is_none_either():
         {"event": "resumed", "t": 1000, "changed": {}},
         {"event": "asked", "t": 1030, "generation": 2},
     ]
-    told(chronicle, events)
-    assert [chronicle.seconds(t) for t in (100, 110, 120, 1000, 1030)] == [0, 10, 20, 20, 50]
-    assert chronicle.seconds() == 50
-    assert [session.event for session in chronicle.sessions] == ["created", "stopped", "resumed"]
+    told(timeline, events)
+    assert [timeline.seconds(t) for t in (100, 110, 120, 1000, 1030)] == [0, 10, 20, 20, 50]
+    assert timeline.seconds() == 50
+    assert [session.event for session in timeline.sessions] == ["created", "stopped", "resumed"]
 
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_the_time_before_a_search_between_two_sessions_is_no_work_and_the_search_is(ended):
-    chronicle = Chronicle()
+    timeline = Timeline()
     search = {"generation": 2, "tuning": {"evaluations": 25}}
     events = [
         {"event": "created", "t": 100},
@@ -130,21 +130,21 @@ def test_the_time_before_a_search_between_two_sessions_is_no_work_and_the_search
         {"event": "resumed", "t": 2000, "changed": {}},
         {"event": "asked", "t": 2010, "generation": 3},
     ]
-    told(chronicle, events)
-    times = [chronicle.seconds(t) for t in (119, 120, 1000, 1001, 2000, 2010)]
+    told(timeline, events)
+    times = [timeline.seconds(t) for t in (119, 120, 1000, 1001, 2000, 2010)]
     assert times == pytest.approx([19, 20, 28, 29, 29, 39])
 
 
 def test_only_what_an_event_was_about_has_changed_since():
-    chronicle = Chronicle()
-    assert chronicle.touched(0) == []
+    timeline = Timeline()
+    assert timeline.touched(0) == []
     for generation in (1, 2, 1, 3):
-        told(chronicle, [{"event": "asked", "t": 1, "generation": generation}])
-    told(chronicle, [{"event": "called", "t": 2, "key": key} for key in ("patch/2/0", "meta/10/insights/1/0")])
-    assert chronicle.touched(0) == [1, 2, 3]
-    assert chronicle.touched(3) == [2, 3]
-    assert chronicle.touched(4) == [2]
-    assert chronicle.touched(chronicle.events) == []
+        told(timeline, [{"event": "asked", "t": 1, "generation": generation}])
+    told(timeline, [{"event": "called", "t": 2, "key": key} for key in ("patch/2/0", "meta/10/insights/1/0")])
+    assert timeline.touched(0) == [1, 2, 3]
+    assert timeline.touched(3) == [2, 3]
+    assert timeline.touched(4) == [2]
+    assert timeline.touched(timeline.events) == []
 
 
 def test_what_shipped_programs_reach_is_known_of_the_other_suites_and_of_none_that_is_held_out():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.objective import Direction
 from evolve.archive.archive import Archive
-from evolve.archive.truth import installed
+from evolve.archive.consistency import installed
 from evolve.insights.credit import Tally, ratio, steps
 from evolve.propose.verdicts import instance_parts
 from evolve.review.instances import Against, compared, matrix

@@ -232,7 +232,7 @@ def test_facts_gathered_slice_by_slice_while_the_run_goes_on_are_those_of_its_en
 
 
 def test_nothing_has_changed_where_nothing_has(archive):
-    found = changes(archive, archive.chronicle.events)
+    found = changes(archive, archive.timeline.events)
     assert found["gens"]["n"] == []
     assert set(found["gens"]) == set(run_document("x", archive)["gens"])
 
@@ -299,7 +299,7 @@ def test_the_example_of_a_failure_keeps_its_lines(recorded_runs):
 def test_a_server_that_fails_is_quoted_until_it_answers(recorded_runs):
     run = recorded_runs("server_fails")
     initial = run.initial()
-    ended = run.archive.reader.chronicle.events
+    ended = run.archive.reader.timeline.events
     sent = {"call": 0, "model": "m"}
     busy = {**sent, "phase": CallPhase.FAILED, "status": "rate_limited", "http_status": 429, "again_in_s": 20.0}
     for generation in (1, 2):

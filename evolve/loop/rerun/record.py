@@ -33,9 +33,8 @@ from evolve.archive.events import (
     document_of,
     plain,
 )
-from evolve.archive.journal import Entry, Journal
+from evolve.archive.journal import Entry, Journal, is_held
 from evolve.archive.layout import JOURNAL
-from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
 from evolve.archive.records import EVALUATED_REASONS
 from evolve.core.completion import Completion, MetaKey, MetaQuestion, MetaStep
@@ -86,7 +85,7 @@ class Record(RunReader):
     @property
     def created(self) -> CreatedEvent:
         """How it was begun."""
-        first = self.chronicle.sessions[0]
+        first = self.timeline.sessions[0]
         assert isinstance(first, CreatedEvent)
         return first
 

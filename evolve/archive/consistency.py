@@ -1,4 +1,4 @@
-"""Whether what the journal says of a program can be true: checked on reading, before anybody believes it."""
+"""Checks, while a journal is read, that a recorded verdict on a program is consistent."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -17,22 +17,21 @@ if TYPE_CHECKING:
     from evaluator.suite_scorer import SuiteScorer
 
 _CLOSE = 1e-9
-"""How far a recorded number may lie from the same one computed again, relative to it: floats are summed anew."""
+"""How far a recorded number may differ from its recomputation, relative to it: floats are summed again."""
 
 
-def contradiction(event: Event) -> str | None:
+def find_inconsistency(event: Event) -> str | None:
     """Why an event's verdict on a program contradicts itself; None if it does not, or the event holds none."""
     match event:
         case HeldOutEvent(outcome=outcome, correct=correct, quarantine=quarantine):
-            return _of_the_score(outcome, correct, quarantine, event.combined_score, event.ceiling)
+            return _check_score(outcome, correct, quarantine, event.combined_score, event.ceiling)
         case EvaluatedEvent(evaluation=verdict) | RescoredEvent(evaluation=verdict):
-            said = verdict["outcome"], verdict["correct"], verdict["quarantine"]
-            why = _of_the_score(*said, verdict["combined_score"], verdict["ceiling"])
-            return why or _of_the_instances(verdict)
+            claim = verdict["outcome"], verdict["correct"], verdict["quarantine"]
+            return _check_score(*claim, verdict["combined_score"], verdict["ceiling"]) or _check_instances(verdict)
     return None
 
 
-def _of_the_score(
+def _check_score(
     outcome: Outcome, correct: bool, quarantine: str | None, score: float, ceiling: float | None
 ) -> str | None:
     sound = outcome == Outcome.OK and quarantine is None
@@ -43,7 +42,7 @@ def _of_the_score(
     return None
 
 
-def _of_the_instances(evaluation: EvaluationData) -> str | None:
+def _check_instances(evaluation: EvaluationData) -> str | None:
     costs, failed = evaluation["costs"], [index for index, _, _ in evaluation["failures"]]
     if len(set(failed)) != len(failed) or {i for i, cost in enumerate(costs) if cost is None} != set(failed):
         return "its costs and its failures are not of the same instances"
@@ -52,17 +51,16 @@ def _of_the_instances(evaluation: EvaluationData) -> str | None:
     return None
 
 
-def misjudged(recorded: EvaluationData, identity: Mapping[str, Any]) -> str | None:
-    """Why a recorded evaluation is not what its costs come to, by the task's own judge. None if it is, and where that
-    cannot be said: a task that does not ship with this package, or another version of it, or one whose score a clock
-    measured.
+def recompute_mismatch(recorded: EvaluationData, identity: Mapping[str, Any]) -> str | None:
+    """Why a recorded evaluation differs from the one that its costs give by the task's own judge; None if it does not.
 
-    Runs no code but this package's own.
+    None, too, where that cannot be checked: the task does not ship with this package, is of another version, or a clock
+    measured its score. Runs no code but this package's own.
     """
-    known = installed(str(identity.get("task")), str(identity.get("suite")))
-    if known is None or known[0].uses_clock or known[2] != identity.get("evaluator_version"):
+    shipped = installed(str(identity.get("task")), str(identity.get("suite")))
+    if shipped is None or shipped[0].uses_clock or shipped[2] != identity.get("evaluator_version"):
         return None
-    task, suite, version = known
+    task, suite, version = shipped
     evaluation = Evaluation.from_json(recorded)
     if len(evaluation.results) != len(suite.instances):
         return f"it has {len(evaluation.results)} instances, and suite {suite.name} has {len(suite.instances)}"
@@ -71,58 +69,58 @@ def misjudged(recorded: EvaluationData, identity: Mapping[str, Any]) -> str | No
             evaluation.results, outcome=evaluation.outcome, detail="", sandbox="", evaluator_version=version
         )
     except TaskError as cause:
-        return f"its costs come to nothing ({one_line(str(cause))})"
+        return f"no score follows from its costs ({one_line(str(cause))})"
     if computed.quarantine is not None and evaluation.quarantine is None:
-        return f"it is believed, and cannot be ({computed.quarantine})"
+        return f"it should be quarantined ({computed.quarantine})"
     return _differing(evaluation, computed)
 
 
-def _differing(said: Evaluation, computed: Evaluation) -> str | None:
-    """Why what is said of a program is not what its costs come to: its score, and all that is shown beside it."""
+def _differing(recorded: Evaluation, computed: Evaluation) -> str | None:
+    """Which recorded score or figure differs from the one that follows from the costs; None if none does."""
     numbers = {
-        "combined_score": (said.combined_score, computed.combined_score),
-        "published_score": (said.published_score, computed.published_score),
-        "ceiling": (said.ceiling, computed.ceiling),
-        "metric_bound": (said.metric_bound, computed.metric_bound),
-        **{name: (said.metrics.get(name), value) for name, value in computed.metrics.items()},
+        "combined_score": (recorded.combined_score, computed.combined_score),
+        "published_score": (recorded.published_score, computed.published_score),
+        "ceiling": (recorded.ceiling, computed.ceiling),
+        "metric_bound": (recorded.metric_bound, computed.metric_bound),
+        **{name: (recorded.metrics.get(name), value) for name, value in computed.metrics.items()},
     }
     for name, (one, other) in numbers.items():
         if one != other and (one is None or other is None or not isclose(one, other, rel_tol=_CLOSE)):
-            return f"its {name} is {one!r:.40}, and its costs come to {other!r:.40}"
-    surplus = said.metrics.keys() - computed.metrics.keys()
+            return f"its {name} is {one!r:.40}, and its costs give {other!r:.40}"
+    surplus = recorded.metrics.keys() - computed.metrics.keys()
     if surplus:
         return f"its metric {one_line(min(surplus), 40)!r} is none of the task's"
     for name in ("task", "suite", "objective"):
-        if getattr(said, name) != getattr(computed, name):
-            return f"its {name} is not what its costs come to"
-    # Values alone: where a listed value comes from may be told in other words by now.
-    if _listed(said) != _listed(computed):
-        return "its best_known is not what its costs come to"
+        if getattr(recorded, name) != getattr(computed, name):
+            return f"its {name} does not follow from its costs"
+    # Values alone: the words for the source of a listed value may have changed.
+    if _listed(recorded) != _listed(computed):
+        return "its best_known does not follow from its costs"
     return None
 
 
 def _listed(evaluation: Evaluation) -> tuple[object, bool]:
-    known = evaluation.best_known
-    return None if known is None else (known.value, known.score), evaluation.beyond is not None
+    listed = evaluation.best_known
+    return None if listed is None else (listed.value, listed.score), evaluation.beyond is not None
 
 
 @cache
 def _scorer(name: str, suite: str) -> "SuiteScorer":
     from evaluator.suite_scorer import SuiteScorer  # only where there is something to check
 
-    known = installed(name, suite)
-    assert known is not None
-    return SuiteScorer(known[0], known[1])
+    shipped = installed(name, suite)
+    assert shipped is not None
+    return SuiteScorer(shipped[0], shipped[1])
 
 
 @cache
 def installed(name: str, suite: str) -> tuple[Task, Suite, str] | None:
-    """A task that ships with this package, its suite, and the version of the evaluator that they make; None where there
-    is no such task or suite."""
+    """A task that ships with this package, its suite, and the evaluator's version for both; None without such a task or
+    suite."""
     if name not in built_in_tasks():
         return None
     task = load_task(name)
     if suite not in task.suites:
         return None
-    read = task.suite(suite)
-    return task, read, version_of(task, read)
+    loaded = task.suite(suite)
+    return task, loaded, version_of(task, loaded)

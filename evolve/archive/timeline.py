@@ -1,4 +1,4 @@
-"""What people read of a run beside its programs: sessions, notes, and which generations have changed since when."""
+"""The sessions and notes of a run, and which generations have changed since when."""
 
 import itertools
 from bisect import bisect_right
@@ -15,6 +15,7 @@ from evolve.archive.events import (
     NotedEvent,
     RescoredEvent,
     ResumedEvent,
+    SessionEvent,
     StoppedEvent,
 )
 from evolve.core.completion import Adaptation, MetaKey, PatchKey
@@ -23,30 +24,32 @@ from evolve.core.program import PatchKind
 _CLOCKS_DIFFER_S: Final = 0.01
 
 
-class Chronicle:
-    """The sum of all events so far, as far as no decision about a program depends on it. In order of time."""
+class Timeline:
+    """The sum of all events so far that no decision about a program depends on. In order of time."""
 
     def __init__(self) -> None:
         self.events = 0  # how many were added
         self.notes: list[NotedEvent] = []
-        self.sessions: list[CreatedEvent | ResumedEvent | StoppedEvent] = []  # how each began, went on and ended
+        self.sessions: list[SessionEvent] = []  # how each began, went on and ended
         self.meta_answers: dict[MetaKey, MetaAnsweredEvent] = {}
-        self.adaptations: list[Adaptation] = []  # what is asked otherwise of the models as they are configured now
+        self.adaptations: list[Adaptation] = []  # of the requests to the models as configured now
         self._worked = 0.0  # when the newest event of a session was
-        self._pauses: list[tuple[float, float]] = []  # when a session went on, and how long all pauses before it took
-        self._going_on = False  # whether a session is, as far as is known: one that was killed leaves no event
-        self._question: tuple[float, float] | None = None  # of a search, if just asked: when, and when `_worked` was
-        self._touched: dict[int, int] = {}  # by generation, the number of the newest event about it, oldest first
-        self._all_touched = 0  # the number of the newest event about all of them
+        self._pauses: list[tuple[float, float]] = []  # when a session resumed, and the length of all pauses before it
+        self._going_on = False  # whether a session is open: a killed one leaves no event
+        self._question: tuple[float, float] | None = None  # if a search was just asked for: when, and `_worked` then
+        self._touched: dict[int, int] = {}  # by generation: the number of its newest event, oldest first
+        self._all_touched = 0  # the number of the newest event about all generations
 
     def add(self, event: Event) -> None:
-        """Add an event that is sound."""
+        """Add an event that was checked."""
         self.events += 1
         t = event.t
         generation = _generation(event)
         if generation is not None:
             since = self._touched.pop(generation, 0)
-            later = self.touched(since) if isinstance(event, RescoredEvent) else []  # what was the best by then differs
+            later = (
+                self.touched(since) if isinstance(event, RescoredEvent) else []
+            )  # the best at those times may differ
             for each in (*later, generation):
                 self._touched.pop(each, None)
                 self._touched[each] = self.events
@@ -62,33 +65,33 @@ class Chronicle:
             case NotedEvent():
                 self.notes.append(event)
                 return  # it is no work
-            case ExcludedEvent():  # which was the best after each is found again
+            case ExcludedEvent():  # the best after each generation may differ
                 self._all_touched = self.events
             case CreatedEvent() | ResumedEvent() | StoppedEvent():
                 self._session(event)
         self._worked = t
 
-    def _session(self, event: CreatedEvent | ResumedEvent | StoppedEvent) -> None:
+    def _session(self, event: SessionEvent) -> None:
         """A session begins, goes on or ends."""
         self._going_on = not isinstance(event, StoppedEvent)
         self.sessions.append(event)
         if isinstance(event, ResumedEvent):
             self._pauses.append((event.t, self._paused(event.t) + max(0.0, event.t - self._worked)))
-            if "models" in event.changed:  # they are asked as they are configured now, and what they refuse is found
+            if "models" in event.changed:  # what they refuse is learned again
                 self.adaptations = []
         if isinstance(event, CreatedEvent) or (isinstance(event, ResumedEvent) and event.identity):
             self._all_touched = self.events
 
     def seconds(self, t: float | None = None) -> float:
-        """For how many seconds sessions (and searches between them) had gone on at a moment (None: now)."""
+        """The total length in seconds of all sessions (and of searches between them) up to a moment (None: now)."""
         if not self.sessions:
             return 0.0
         until = self._worked if t is None else t
         return max(0.0, until - self.sessions[0].t - self._paused(until))
 
     def _searched(self, t: float, took_s: float) -> None:
-        """A search over numbers has ended. One between two sessions (`evolve tune`) is written down afterwards,
-        question and answer at once: the time before it began is no work."""
+        """A search over numbers has ended. One between two sessions (`evolve tune`) is recorded at its end, both its
+        events at once: the time before it began is a pause."""
         if self._question is None:
             return
         asked, worked = self._question
@@ -101,8 +104,7 @@ class Chronicle:
         return self._pauses[at - 1][1] if at else 0.0
 
     def touched(self, since: int) -> list[int]:
-        """The generations that an event was about after the first `since` ones, lowest first: all others are as they
-        were. It takes as long as there are such generations, however many others there are."""
+        """The generations that changed after the first `since` events, lowest first. Takes time only for those."""
         if self._all_touched > since:
             return sorted(self._touched)
         newer = itertools.takewhile(lambda entry: entry[1] > since, reversed(self._touched.items()))
@@ -113,5 +115,5 @@ def _generation(event: Event) -> int | None:
     """The generation that an event is about."""
     if isinstance(event, CalledEvent):
         return event.key.generation if isinstance(event.key, PatchKey) else None
-    found: int | None = getattr(event, "generation", None)
-    return found
+    generation: int | None = getattr(event, "generation", None)
+    return generation
