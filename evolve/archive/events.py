@@ -824,28 +824,11 @@ class TuningBaselineEvent(_EventOfRun):
     """The result with the best numbers, in the task's metric; null without a correct program."""
 
 
-Event = (
-    CreatedEvent
-    | AskedEvent
-    | CalledEvent
-    | AnsweredEvent
-    | RefusedEvent
-    | EvaluatedEvent
-    | HeldOutEvent
-    | FreshEvent
-    | ReorderedEvent
-    | ExcludedEvent
-    | LostEvent
-    | SummarisingEvent
-    | MetaAnsweredEvent
-    | SummarisedEvent
-    | ClosedEvent
-    | NotedEvent
-    | ResumedEvent
-    | StoppedEvent
-    | RescoredEvent
-    | TuningBaselineEvent
-)
+SessionEvent = CreatedEvent | ResumedEvent | StoppedEvent
+AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
+ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent
+RoundEvent = SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent
+Event = SessionEvent | AttemptEvent | CalledEvent | ProgramEvent | RoundEvent | NotedEvent | TuningBaselineEvent
 EVENTS: Final[Mapping[str, type[Event]]] = {
     str(member.default): kind for kind in get_args(Event) for member in fields(kind) if member.name == "event"
 }

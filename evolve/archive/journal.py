@@ -67,8 +67,7 @@ class Journal:
         with os_errors_as_machine_errors(path, "opened"):
             self._descriptor = open_regular_file(path, os.O_RDWR if write else os.O_RDONLY)
         self._closed = self._broken = False
-        self._end = self._next = 0
-        self._sum = BEGINNING
+        self._begin()
         try:
             if write:
                 with os_errors_as_machine_errors(path, "locked"):
@@ -78,8 +77,13 @@ class Journal:
             self.close()
             raise
 
+    def _begin(self) -> None:
+        self._end = self._next = 0
+        self._sum = BEGINNING
+
     def entries(self) -> Iterator[Entry]:
         """Every event in order, at least one. Raises DamagedJournal at the first line that is not one."""
+        self._begin()  # a journal that was just made has its first event appended
         yield from self._further()
         if self._next == 0:
             raise ArchiveError(f"{self.path}: the journal is empty; restore the file from a copy, or begin a new run")

@@ -167,11 +167,6 @@ class RunReader(State):
         return None if self.leading is None else self.by_generation[self.leading]
 
     @property
-    def ended_since_lead(self) -> int:
-        """How many generations have ended since the turn of `would_lead` came."""
-        return len(self.ends) - self.ended_at_lead
-
-    @property
     def ahead(self) -> ProgramRecord | None:
         """The best for the search: the highest candidate as soon as there is one."""
         return self.highest(self.waiting) or self.best

@@ -11,6 +11,7 @@ from evolve.archive.calls import Accounts
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
+    AttemptEvent,
     CalledEvent,
     ClosedEvent,
     CreatedEvent,
@@ -23,10 +24,12 @@ from evolve.archive.events import (
     LostEvent,
     MetaAnsweredEvent,
     NotedEvent,
+    ProgramEvent,
     RefusedEvent,
     ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
+    RoundEvent,
     Status,
     StoppedEvent,
     SummarisedEvent,
@@ -142,7 +145,7 @@ class State:
             case AskedEvent() | AnsweredEvent() | RefusedEvent() | EvaluatedEvent() | LostEvent():
                 self._check_attempt(event)
 
-    def _check_attempt(self, event: _AttemptEvent) -> None:
+    def _check_attempt(self, event: AttemptEvent) -> None:
         generation = event.generation
         what = f"{event.event} for generation {generation}, attempt {event.attempt}"
         if isinstance(event, AskedEvent | EvaluatedEvent):
@@ -166,7 +169,7 @@ class State:
             wanted = " or ".join(_MAY_FOLLOW[type(event)])
             raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted}")
 
-    def _is_awaited(self, event: _ProgramEvent, program: ProgramRecord) -> bool:
+    def _is_awaited(self, event: ProgramEvent, program: ProgramRecord) -> bool:
         """Whether an event about a program may come next."""
         match event:
             case HeldOutEvent():
@@ -379,7 +382,7 @@ class State:
         )
         self._set_status(generation, Status.ANSWERED)
 
-    def _summarised(self, event: _RoundEvent) -> None:
+    def _summarised(self, event: RoundEvent) -> None:
         self.meta = _meta_after(self.meta, event, asked=self.next_generation)
         if isinstance(event, MetaAnsweredEvent):
             self.accounts.answered(event.key, event.usage)
@@ -505,7 +508,7 @@ _HANDLERS: Mapping[type, Callable[[State, Any], None]] = {
 }
 
 
-def _meta_after(meta: MetaRecord, event: _RoundEvent, *, asked: int) -> MetaRecord:
+def _meta_after(meta: MetaRecord, event: RoundEvent, *, asked: int) -> MetaRecord:
     """The record after `event`, when `asked` generations had been asked for, the initial one included.
 
     A round that was cut off and begins again keeps the answers that were paid for. A round that closes a session is no

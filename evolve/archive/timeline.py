@@ -15,6 +15,7 @@ from evolve.archive.events import (
     NotedEvent,
     RescoredEvent,
     ResumedEvent,
+    SessionEvent,
     StoppedEvent,
 )
 from evolve.core.completion import Adaptation, MetaKey, PatchKey
@@ -29,7 +30,7 @@ class Timeline:
     def __init__(self) -> None:
         self.events = 0  # how many were added
         self.notes: list[NotedEvent] = []
-        self.sessions: list[CreatedEvent | ResumedEvent | StoppedEvent] = []  # how each began, went on and ended
+        self.sessions: list[SessionEvent] = []  # how each began, went on and ended
         self.meta_answers: dict[MetaKey, MetaAnsweredEvent] = {}
         self.adaptations: list[Adaptation] = []  # of the requests to the models as configured now
         self._worked = 0.0  # when the newest event of a session was
@@ -70,7 +71,7 @@ class Timeline:
                 self._session(event)
         self._worked = t
 
-    def _session(self, event: CreatedEvent | ResumedEvent | StoppedEvent) -> None:
+    def _session(self, event: SessionEvent) -> None:
         """A session begins, goes on or ends."""
         self._going_on = not isinstance(event, StoppedEvent)
         self.sessions.append(event)

@@ -44,7 +44,7 @@ def spans(source: str, language: Language) -> tuple[Span, ...] | None:
         return None
     if language.never and re.search(language.never, source):
         return None
-    search, found, position, code, risky = scanner(language).search, list[Span](), 0, 0, 0
+    search, split, position, code, risky = scanner(language).search, list[Span](), 0, 0, 0
     while (match := search(source, position)) is not None:
         start, position = match.span()
         group = match.lastgroup
@@ -61,12 +61,12 @@ def spans(source: str, language: Language) -> tuple[Span, ...] | None:
         if not is_kept and _JOINED.search(source, start, position + 1):
             return None  # does the comment go on in the next line?
         if code < start:
-            found.append(Span(Kind.CODE, code, start))
-        found.append(Span(Kind.KEPT if is_kept else Kind.COMMENT, start, position))
+            split.append(Span(Kind.CODE, code, start))
+        split.append(Span(Kind.KEPT if is_kept else Kind.COMMENT, start, position))
         code = position
     if code < len(source):
-        found.append(Span(Kind.CODE, code, len(source)))
-    return tuple(found)
+        split.append(Span(Kind.CODE, code, len(source)))
+    return tuple(split)
 
 
 @functools.cache
@@ -91,11 +91,11 @@ def _end_of_nested(source: str, start: int, language: Language) -> int:
     opening, closing = language.nested
     depth, position, either = 1, start, re.compile(f"{re.escape(opening)}|{re.escape(closing)}")
     while depth:
-        found = either.search(source, position)
-        if found is None:
+        match = either.search(source, position)
+        if match is None:
             return -1
-        depth += 1 if found[0] == opening else -1
-        position = found.end()
+        depth += 1 if match[0] == opening else -1
+        position = match.end()
     return position
 
 
@@ -132,5 +132,5 @@ def _may_go(source: str, comment: Span) -> bool:
 
 
 def _line_end(source: str, position: int) -> int:
-    found = source.find("\n", position)
-    return found if found >= 0 else len(source)
+    end = source.find("\n", position)
+    return end if end >= 0 else len(source)

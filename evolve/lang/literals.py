@@ -66,20 +66,20 @@ def _written(value: int | float, digits: str) -> str:
 
 def _literals_in(source: str, places: Iterable[tuple[int, int]], language: Language) -> Iterator[Literal]:
     line, line_start, counted = 1, 0, 0  # lines are counted once: to count from the beginning takes quadratic time
-    matches = ((found, stop) for start, stop in places for found in _NUMBER.finditer(source, start, stop))
-    for found, stop in matches:
-        first, last = found.span("digits")
-        digits, suffix = found["digits"], found["suffix"] or ""
+    matches = ((match, stop) for start, stop in places for match in _NUMBER.finditer(source, start, stop))
+    for match, stop in matches:
+        first, last = match.span("digits")
+        digits, suffix = match["digits"], match["suffix"] or ""
         value = _value(digits)
         line += source.count("\n", counted, first)
         line_start = max(line_start, source.rfind("\n", counted, first) + 1)
         counted = first
         if value is None or (language.sign != "#" and _DIRECTIVE.match(source, line_start)):
             continue
-        if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, found.end()):
+        if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, match.end()):
             continue
         before = source[max(line_start, first - LOOK_BACK) : first]
-        name = _name(before) if _ENDS.match(source, found.end(), stop) else None
+        name = _name(before) if _ENDS.match(source, match.end(), stop) else None
         yield Literal(start=first, stop=last, line=line, name=name, value=value)
 
 

@@ -212,7 +212,7 @@ class Admission:
             return False
         stops = self._reason() not in (None, *_UNCONFIRMED) or self._limit() is not None
         none_begins = stops and (not self._under_way.cut_off or self.hurried())
-        return self._reader.ended_since_lead > 0 or self._may_be_solved() or none_begins
+        return self._reader.ended > self._reader.ended_at_lead or self._may_be_solved() or none_begins
 
     def _may_be_solved(self) -> bool:
         """Whether nothing is left to do if a program holds that is to be confirmed."""

@@ -178,24 +178,24 @@ class _Reader:
 
     def step(self, position: int) -> int | None:
         """Read the next section, tag or block from `position`; the position after it, or None at the end."""
-        found = _OUTSIDE.search(self.answer, position)
-        if found is None:
+        match = _OUTSIDE.search(self.answer, position)
+        if match is None:
             return None
         self.code_at_fault = False
-        if found["search"] is not None:
-            return self.block(found.end() + 1)
-        if found["nearly"] is not None:
+        if match["search"] is not None:
+            return self.block(match.end() + 1)
+        if match["nearly"] is not None:
             raise PatchError(
                 PatchReason.MALFORMED,
                 f"After {len(self.blocks)} complete block(s) there is a line that is nearly a marker: "
-                f"`{shown(self.line_at(found.start()))}`.",
+                f"`{shown(self.line_at(match.start()))}`.",
                 advice="\nA block begins with the line `<<<<<<< SEARCH`, is divided by `=======` and ends with "
                 "`>>>>>>> REPLACE`, each with seven signs from the first column and nothing else on the line. " + AGAIN,
             )
         self.code_at_fault = None
-        tag = found["tag"].upper()
+        tag = match["tag"].upper()
         if tag == "DIFF":
-            return found.end()
+            return match.end()
         if tag == "CODE":
             if self.blocks:
                 raise PatchError(
@@ -204,9 +204,9 @@ class _Reader:
                     f"send {asked_for(self.kind)}, and nothing else.",
                 )
             self.code_at_fault = True
-            self.source = self.code(found.end())
+            self.source = self.code(match.end())
             return None
-        return self.section(tag, found.end())
+        return self.section(tag, match.end())
 
     def section(self, tag: str, start: int) -> int:
         """Read a name or description; the first one that is not blank counts. It ends at its closing tag.
@@ -244,25 +244,25 @@ class _Reader:
         divider: re.Match[str] | None = None
         position = start
         while True:
-            found = _INSIDE.search(self.answer, position)
-            if found is None or found["search"] is not None:
-                raise self.truncated(number, start, divided=divider is not None, at_end=found is None)
-            if found["end"] is not None:
+            match = _INSIDE.search(self.answer, position)
+            if match is None or match["search"] is not None:
+                raise self.truncated(number, start, divided=divider is not None, at_end=match is None)
+            if match["end"] is not None:
                 break
             if divider is not None:
                 raise self.malformed(number, start, "it has a second divider `=======`")
-            divider = found
-            position = found.end()
+            divider = match
+            position = match.end()
         if divider is None:
             raise self.malformed(number, start, "it has no divider `=======` between SEARCH and REPLACE")
         search = self.answer[start : divider.start()]
-        replace = self.answer[divider.end() + 1 : found.start()]
+        replace = self.answer[divider.end() + 1 : match.start()]
         self.blocks.append(Block(search=search, replace=replace))
-        return found.end()
+        return match.end()
 
     def code(self, start: int) -> str:
         """The text of the `<CODE>` section from `start` to the last `</CODE>`, without its fences."""
-        closings = [found.start() for found in _CLOSE["CODE"].finditer(self.answer, start)]
+        closings = [match.start() for match in _CLOSE["CODE"].finditer(self.answer, start)]
         text = self.answer[start : closings[-1] if closings else len(self.answer)]
         # Blanks after the tag belong to the tag; the code begins on the next line.
         if (end := text.find("\n")) >= 0 and not text[:end].strip():
