@@ -88,7 +88,7 @@ def test_the_warning_is_in_the_output_the_record_and_the_meta_document(
     assert "WARNING   generation 2 is quarantined: instance 0: cost 1" in closing
     assert "Other suites are not scored" not in closing  # no program of this task ships
     assert " --suite all" in closing
-    assert "The evaluator or the task has a hole" in closing
+    assert "The evaluator or the task has a bug" in closing
     (recorded,) = [e["evaluation"] for e in events("leaked", ["evaluated"]) if e["generation"] == 2]
     assert HOLE in recorded["quarantine"]
     (document,) = Path("runs/leaked/meta").glob("meta_*.md")
