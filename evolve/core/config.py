@@ -256,6 +256,10 @@ class Config(Section):
         """The environment variables that hold the secrets of all models."""
         return [name for model in self.models for name in model.key_variables]
 
+    def with_prices(self) -> "Config":
+        """With a price for each model that has none here and whose price is known. Raises InputError."""
+        return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})
+
 
 _SECRET_PLACES = ("headers", "query", "extra_body")
 _OF_ENDPOINTS = ("client", "base_url", "api", "stream", "temperature", "top_p", "effort", "max_tokens", *_SECRET_PLACES)
@@ -270,8 +274,7 @@ def build_config(document: Mapping[str, Any], *, origin: str, look_up: bool = Fa
     names = tuple(name for name, _, _ in _entries(Config, ""))
     config = checked(Config, document, origin, InputError, hides=_hidden, elsewhere=names)
     if look_up:
-        priced = [model.with_price(config.prices) for model in config.models]
-        config = config.model_copy(update={"models": priced})
+        config = config.with_prices()
     if (fault := _fault_of_limits(config) or _fault_of_models(config)) is not None:
         raise InputError(f"{origin}: {fault}")
     return config
