@@ -55,7 +55,7 @@ class SuiteScorer:
             summary = self._task.judge.summarise(verdicts, self._suite.instances)
         quarantine = self._impossible(results)
         if quarantine is None and outcome is Outcome.OK and exceeds(summary.score, self.ceiling):
-            quarantine = f"the score {summary.score} is above the ceiling {self.ceiling}: the task has a hole"
+            quarantine = f"the score {summary.score} is above the ceiling {self.ceiling}: the task has a bug"
         correct = outcome is Outcome.OK and quarantine is None
         return Evaluation(
             task=self._task.name,
@@ -89,7 +89,7 @@ class SuiteScorer:
             what, where = ("value", "above") if maximise else ("cost", "below")
             return (
                 f"instance {instance.index}: {what} {result.cost} is {where} the proven {bound} {instance.bound}: "
-                "the evaluator or the task has a hole"
+                "the evaluator or the task has a bug"
             )
         return None
 

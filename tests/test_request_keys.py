@@ -45,7 +45,7 @@ def test_the_text_is_that_of_the_journal() -> None:
     ],
 )
 def test_another_text_is_no_key(text: str) -> None:
-    with pytest.raises(ValueError, match="no key of a request"):
+    with pytest.raises(ValueError, match="not the key of a request"):
         request_key(text)
 
 

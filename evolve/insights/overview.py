@@ -99,7 +99,7 @@ def warning(evidence: Evidence) -> str:
     found, best = evidence.failures.get("quarantined", []), evidence.best
     own = "Scores are self-judged: a program shares the process that scores it." * bool(best and best.self_judged)
     hole = found and (
-        f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a hole, to be "
+        f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a bug, to be "
         f"fixed before any score here can be trusted. The last reason: {evidence.facts[found[-1]].fault}"
     )
     return " ".join(text for text in (hole, own) if text)

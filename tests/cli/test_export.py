@@ -17,7 +17,7 @@ def test_a_file_is_overwritten_only_when_forced(family, evolve):
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(family, evolve):
-    assert "nowhere/best.py cannot be written" in evolve("export", "family", "best", "-o", "nowhere/best.py", code=2)
+    assert "nowhere/best.py: cannot be written" in evolve("export", "family", "best", "-o", "nowhere/best.py", code=2)
     assert "runs" in evolve("export", "family", "best", "-o", "runs", "--force", code=2)
 
 

@@ -199,7 +199,7 @@ def test_the_first_evaluation_is_announced_on_a_terminal(on_terminal, tmp_path: 
 def test_a_file_named_runs_is_reported(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     ran = evolve(tmp_path, "run", "--task", CURVE, "--generations", "1", code=2)
-    assert "runs is no folder" in ran.stderr
+    assert "runs is not a folder" in ran.stderr
     assert (tmp_path / "runs").read_text() == "a file"
 
 

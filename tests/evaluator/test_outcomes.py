@@ -260,7 +260,7 @@ def test_a_cost_below_the_proven_bound_quarantines(smallest: Task) -> None:
     with SandboxedEvaluator(smallest, raised, workers=1) as evaluator:
         evaluation = evaluator.evaluate(HONEST)
     assert evaluation.quarantine == (
-        "instance 0: cost 1 is below the proven optimum 2: the evaluator or the task has a hole"
+        "instance 0: cost 1 is below the proven optimum 2: the evaluator or the task has a bug"
     )
     assert evaluation.outcome is Outcome.OK
     assert not evaluation.correct

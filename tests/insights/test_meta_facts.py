@@ -182,7 +182,7 @@ def test_the_overview_is_a_table_that_no_name_breaks_and_a_list_while_there_are_
 
 def test_a_quarantined_program_is_warned_of() -> None:
     assert warning(Evidence(a_run()[:12])) == ""
-    assert warning(Evidence(a_run())).startswith("generation 13 is quarantined: the evaluator or the task has a hole")
+    assert warning(Evidence(a_run())).startswith("generation 13 is quarantined: the evaluator or the task has a bug")
 
 
 def test_no_program_yet_is_no_error() -> None:

@@ -65,7 +65,7 @@ def test_what_makes_a_run_what_it_is_cannot_be_changed(ran: Path) -> None:
     for setting in [*FROZEN, "task=placement"]:
         said = refused(ran, "--set", setting)
         assert f"{setting.partition('=')[0]} is frozen" in said
-        assert "begin a new run" in said
+        assert "start a new run" in said
     with opened(ran) as archive:
         assert archive.finished == "generations"
 
