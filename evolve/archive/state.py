@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from evaluator.evaluation import OrderRange
 from evaluator.input_files import read_as
@@ -190,7 +190,7 @@ class State:
         self.check(event)
         self.newest = event.t
         self.timeline.add(event)
-        _HANDLERS[type(event)](self, event)
+        CONSEQUENCES[type(event)](self, event)
         if isinstance(event, EvaluatedEvent | RescoredEvent):
             self.places[event.generation] = (entry.offset, entry.length)
 
@@ -484,7 +484,7 @@ class State:
         return dict(sorted(wanted.items()))
 
 
-_HANDLERS: Mapping[type, Callable[[State, Any], None]] = {
+CONSEQUENCES: Final[Mapping[type, Callable[[State, Any], None]]] = {
     CreatedEvent: State._created,
     ResumedEvent: State._resumed,
     StoppedEvent: State._stopped,
@@ -506,6 +506,7 @@ _HANDLERS: Mapping[type, Callable[[State, Any], None]] = {
     TuningBaselineEvent: State._tuned,
     NotedEvent: lambda state, event: None,  # the timeline has it; nothing else follows from it
 }
+"""What each kind of event changes."""
 
 
 def _meta_after(meta: MetaRecord, event: RoundEvent, *, asked: int) -> MetaRecord:

@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolve.archive.archive import Archive, repair
+from evolve.archive.events import EVENTS
 from evolve.archive.journal import DamagedJournal
 from evolve.archive.lines import BEGINNING, seal, unseal
 from evolve.archive.reader import RunReader
+from evolve.archive.state import CONSEQUENCES
 from evolve.core.errors import ArchiveError
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 from tests.examples import part_of_the_examples
@@ -317,3 +319,8 @@ def test_a_changed_line_end_is_no_torn_line(run: Path) -> None:
         with pytest.raises(DamagedJournal, match="its line end was changed"):
             opened.open(run)
     assert journal.read_bytes() == data[:-1] + b"J"
+
+
+def test_every_kind_of_event_has_a_consequence() -> None:
+    """A kind without one would be reported as a damaged line."""
+    assert set(CONSEQUENCES) == set(EVENTS.values())
