@@ -1,7 +1,7 @@
 """A task's objective: its metric, the direction, and the best known values."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Final
 
@@ -68,7 +68,7 @@ class Objective:
 
     def to_json(self) -> dict[str, Any]:
         """The record of this objective."""
-        return {name: str(value) for name, value in asdict(self).items()}
+        return {one.name: str(getattr(self, one.name)) for one in fields(self)}
 
 
 SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE)

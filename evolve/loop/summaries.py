@@ -113,7 +113,7 @@ class Summaries:
             state=archive.reader.meta.state,
             closing=closing,
             evidence=self._evidence.snapshot(),
-            new=[self._facts.program(record, whole=True) for record in new],
+            new=[self._facts.program(record, whole=self._advised) for record in new],
             best_source="" if best is None else archive.reader.source(archive.reader.find(str(best.generation))),
             ask=ask,
             outcomes=outcomes(archive.reader, self._history, self._evidence.facts) if self._advised else (),

@@ -65,6 +65,8 @@ def pyflakes_names(tree: ast.Module) -> set[tuple[int, int, str]]:
     from pyflakes.messages import UndefinedName
 
     messages = [message for message in _checker()(tree, withDoctest=False).messages if type(message) is UndefinedName]
+    if not messages:
+        return set()
     deleted = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
     undefined = {(message.lineno, message.col, message.message_args[0]) for message in messages}
     return {place for place in undefined if place[2] not in deleted and not place[2].startswith("__")}

@@ -121,7 +121,7 @@ def test_a_program_of_a_run_of_another_task_is_refused(evolve, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     evolve("run", "--task", "circle_packing", "--generations", "1", "--name", "other", "--set", "workers=1")
     said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", "other:best", code=2)
-    assert "only programs of placement place" in said
+    assert "only programs of placement can place models" in said
 
 
 def test_hardly_any_memory_left_is_placed_and_the_solver_loses_nothing(evolve_json, tmp_path):
