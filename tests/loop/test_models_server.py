@@ -1,5 +1,6 @@
 """Whole runs against a real server: it misbehaves, the run is killed, and no answer is lost or paid twice."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -147,11 +148,10 @@ def descendants(root: int) -> list[int]:
     """The processes below one, as far as they live long enough to be read."""
     found = [root]
     for process in found:
-        for path in Path(f"/proc/{process}/task").glob("*/children"):
-            try:
-                found += map(int, path.read_text().split())
-            except OSError:
-                continue
+        with contextlib.suppress(OSError):  # it has ended
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                with contextlib.suppress(OSError):
+                    found += map(int, (thread / "children").read_text().split())
     return found[1:]
 
 
