@@ -20,6 +20,7 @@ from evolve.core.errors import InputError
 from evolve.core.files import read_text
 from evolve.core.invocation import command
 from evolve.core.program import PatchKind, check_program
+from evolve.evaluation.beginning import initial_path
 from evolve.insights.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.lang.languages import TEXT, language_of, language_of_task
 from evolve.proposal import SearchSettings
@@ -140,11 +141,6 @@ def open_llm(
         adaptations=adaptations, limiter=limiters.of(model), usual=usual.get(model.shown_name)
     )
     return OpenAILLM(model, seed=seed, stopping=stopping, known=knowledge)
-
-
-def initial_path(config: Config, task: Task) -> Path:
-    """The file of the initial program."""
-    return task.initial if config.initial is None else Path(config.initial)
 
 
 def task_of_run(archive: RunReader, name: str, *, verb: str) -> Task:

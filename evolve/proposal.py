@@ -9,6 +9,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.core.completion import PatchKey
 from evolve.core.config import SearchConfig
 from evolve.core.program import PatchKind, Program
+from evolve.patch import Patch
 
 LEAST_ARMS = 3
 """Fewer models are drawn by weight: learning which one to ask does not pay."""
@@ -33,6 +34,17 @@ class ScoredProgram:
     evaluation: Evaluation
     made_from: MadeFrom | None = None  # None for the initial program
     instances: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewProgram:
+    """A program that nobody has evaluated yet."""
+
+    patch: Patch
+    source: str
+    source_hash: str
+    features: tuple[str, ...]
+    lines: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome, headline_of_error
+from evaluator.task import Task
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.events import EvaluatedEvent, verdict_of
@@ -16,7 +17,11 @@ from evolve.core.invocation import command
 from evolve.core.program import Origin, PatchKind, normalised_hash
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair
 from evolve.lang.languages import TEXT, language_of_task
-from evolve.opening import initial_path
+
+
+def initial_path(config: Config, task: Task) -> Path:
+    """The file of the initial program."""
+    return task.initial if config.initial is None else Path(config.initial)
 
 
 def judge_initial(config: Config, source: str, evaluators: EvaluatorPair) -> Confirmation:

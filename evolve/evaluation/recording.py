@@ -11,8 +11,7 @@ from evolve.core.completion import Followed
 from evolve.core.program import Origin
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair
 from evolve.patch.format import format_patch
-from evolve.proposal import Choice
-from evolve.propose.building import NewProgram
+from evolve.proposal import Choice, NewProgram
 
 
 def question_of(number: int, attempt: int, choice: Choice) -> AskedEvent:

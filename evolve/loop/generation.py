@@ -22,8 +22,8 @@ from evolve.loop.context import RunContext
 from evolve.loop.executor import BudgetReached, Job, JobKind, Steps
 from evolve.patch import PatchReason
 from evolve.progress import Confirmed, Evaluated, Refused
-from evolve.proposal import Choice, Refusal, Request
-from evolve.propose.building import Duplicate, NewProgram, build_program
+from evolve.proposal import Choice, NewProgram, Refusal, Request
+from evolve.propose.building import Duplicate, build_program
 from evolve.propose.requests import fitting, recorded_choice
 from evolve.propose.verdicts import failure_message
 from evolve.seams import Proposer

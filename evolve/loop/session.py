@@ -24,7 +24,7 @@ from evolve.core.files import require_disk
 from evolve.core.invocation import command
 from evolve.core.program import normalised_hash
 from evolve.core.settings import changed_config, changes, with_absolute_paths
-from evolve.evaluation.beginning import begin_archive, judge_initial, record_initial, require_valid_answer
+from evolve.evaluation.beginning import begin_archive, initial_path, judge_initial, record_initial, require_valid_answer
 from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
 from evolve.evaluation.generalising import check_on_fresh, try_new_orders
 from evolve.evaluation.recording import rescore as rescore_programs
@@ -33,7 +33,7 @@ from evolve.loop.admission import Admission, elsewhere
 from evolve.loop.context import RunServices
 from evolve.loop.executor import ThreadExecutor
 from evolve.loop.loop import Loop
-from evolve.opening import initial_path, initial_source, open_models, task_of_run
+from evolve.opening import initial_source, open_models, task_of_run
 from evolve.progress import Evaluated, Warned
 from evolve.propose.tuning.tuner import require_score_without_chance, require_tunable
 from evolve.seams import Listener

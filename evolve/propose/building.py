@@ -1,7 +1,6 @@
 """From a model's answer to a new program, or to the precise reason why it is none. Pure."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from evaluator.task import Task
 from evolve.archive.reader import RunReader
@@ -10,21 +9,11 @@ from evolve.core.completion import Completion
 from evolve.core.errors import PatchError
 from evolve.core.program import PatchKind, normalised_hash
 from evolve.lang.languages import Language
-from evolve.patch import Patch, PatchReason, apply_patch, parse_patch
+from evolve.patch import PatchReason, apply_patch, parse_patch
 from evolve.patch.features import features, lines_changed
 from evolve.patch.undefined import check_names
+from evolve.proposal import NewProgram
 from evolve.propose.llm_proposer import problem_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewProgram:
-    """A program that nobody has evaluated yet."""
-
-    patch: Patch
-    source: str
-    source_hash: str
-    features: tuple[str, ...]
-    lines: int
 
 
 class Duplicate(PatchError):

@@ -77,7 +77,7 @@ class Watch:
             pace, own, judge = n / (now - then), 1000 * (used - cpu) / n, 1000 * (judged - judging) / n
             print(
                 f"programs {done:>6} to {progress.finished:<6} {pace:7.1f} candidates/s, CPU of ours for each: "
-                f"{own:6.2f} ms, {judge:6.2f} of them judging, {own - judge:6.2f} without it",
+                f"{own:6.2f} ms, {judge:6.2f} of them judging, {own - judge:6.2f} apart from it",
                 flush=True,
             )
             self._last = (progress.finished, now, used, judged)

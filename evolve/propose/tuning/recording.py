@@ -17,8 +17,8 @@ from evolve.evaluation.generalising import check_on_fresh
 from evolve.evaluation.recording import question_of, record_held_out, record_program
 from evolve.lang.languages import language_of
 from evolve.progress import Checking, Warned
-from evolve.proposal import Choice
-from evolve.propose.building import NewProgram, build_program, recorded_result
+from evolve.proposal import Choice, NewProgram
+from evolve.propose.building import build_program, recorded_result
 from evolve.propose.tuning.tuner import Tuned
 
 
