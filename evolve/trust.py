@@ -44,7 +44,7 @@ def refuse(things: Sequence[str]) -> bool:
 def stored_config(archive: RunReader, digest: str | None = None) -> Config:
     """Read the configuration of a run, or (by its digest) that of an earlier session. Raises InputError when it was
     damaged, ArchiveError where it is not kept."""
-    path = str(archive.folder / "run.yaml")
+    path = str(archive.config_path(digest))
     return build_config(parse_mapping(archive.config_text(digest), path, error=InputError), origin=path)
 
 
@@ -107,12 +107,13 @@ def require_trust_to_repeat(archive: RunReader, configs: Iterable[Config], *, ty
     """Let a run be rerun only if the things that a rerun uses are the user's, or `agree` says yes. They are named by
     the `configs` of its sessions; a rerun uses neither models nor the initial file, and the task where it is now.
     Returns whether the run is the user's own. Raises UntrustedArchive."""
-    config, own = stored_config(archive), _is_own(archive)
-    noted = named_things(config) if own else []
+    config = stored_config(archive)
+    noted = named_things(config)
+    own = _is_noted(archive.run_id, noted)
     foreign = (one for one in configs if not _is_noted(archive.run_id, named_things(one)))
     used = (one.model_copy(update={"models": [], "initial": None, "task": config.task}) for one in foreign)
     named = dict.fromkeys(thing for one in used for thing in named_things(one, typed_task=typed_task))
-    things = [thing for thing in named if thing not in noted]
+    things = [thing for thing in named if not own or thing not in noted]
     _require_agreement(archive, things, agree, command("rerun", archive.folder, "--trust"))
     return own
 

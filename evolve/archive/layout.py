@@ -116,17 +116,19 @@ def config_digest(config_text: str) -> str:
 def write_config(folder: Path, config_text: str, *, before: str) -> None:
     """Write a changed configuration next to the one in force, and keep that one, whose text is `before`. Raises
     MachineError."""
-    kept = _earlier_config(folder, config_digest(before))
+    kept = earlier_config(folder, config_digest(before))
+    with os_errors_as_machine_errors(kept, "written"):
+        kept.parent.mkdir(exist_ok=True)
     for path, text in ((kept, before), (folder / NEW_CONFIG, config_text)):
         with os_errors_as_machine_errors(path, "written"):
-            path.parent.mkdir(exist_ok=True)
             path.unlink(missing_ok=True)
             write_file(path, text.encode("utf-8"))
     with os_errors_as_machine_errors(kept, "written"):
         sync_folder(kept.parent)
 
 
-def _earlier_config(folder: Path, digest: str) -> Path:
+def earlier_config(folder: Path, digest: str) -> Path:
+    """Where the configuration of an earlier session is kept."""
     return folder / EARLIER_CONFIGS / f"{digest}.yaml"
 
 
@@ -138,37 +140,53 @@ def take_config(folder: Path) -> None:
 
 
 def finish_config(folder: Path, digest: str) -> None:
-    """Finish a change of the configuration that was interrupted between event and file."""
+    """Finish a change of the configuration that was interrupted between event and file, or remove what is left of one
+    that was interrupted before its event."""
     path = folder / NEW_CONFIG
     if path.exists():
         with os_errors_as_machine_errors(path, "read"):
             data = read_regular_file(path, MAX_CONFIG)
         if hashlib.sha256(data).hexdigest() == digest:
             take_config(folder)
+        else:
+            with os_errors_as_machine_errors(path, "removed"):
+                path.unlink()
 
 
 def read_config(folder: Path, digest: str) -> str:
-    """The configuration with that digest, the one in force or an earlier one, also where a change of it was interrupted
-    between event and file.
-
-    Raises ArchiveError when there is none: somebody else changed the file.
-    """
-    for path in (folder / CONFIG, folder / NEW_CONFIG, _earlier_config(folder, digest)):
-        if path.name != CONFIG and not path.exists():
-            continue
-        with os_errors_as_machine_errors(path, "read"):
-            data = read_regular_file(path, MAX_CONFIG)
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as cause:
-            raise ArchiveError(f"{path}: it is not UTF-8 text (byte {cause.start})") from None
-        if config_digest(text) == digest:
+    """The configuration in force, also where a change of it was interrupted between event and file. Raises ArchiveError
+    when no file has that digest: somebody else changed it."""
+    for path in (folder / CONFIG, folder / NEW_CONFIG):
+        if (path.name == CONFIG or path.exists()) and (text := _text_of(path, digest)) is not None:
             return text
     raise ArchiveError(
-        f"{folder / CONFIG}: the file was changed by hand, and {EARLIER_CONFIGS}/ has no file for {digest[:12]}; "
-        "restore the folder from a copy, or begin a new run "
+        f"{folder / CONFIG}: the file was changed by hand; restore it from a copy, or begin a new run "
         f"(change the configuration with --set: {command('resume', folder, '--set', 'KEY=VALUE')})"
     )
+
+
+def read_earlier_config(folder: Path, digest: str) -> str:
+    """The configuration of an earlier session. Raises ArchiveError when its file is missing or was changed."""
+    path = earlier_config(folder, digest)
+    text = _text_of(path, digest) if path.exists() else None
+    if text is None:
+        raise ArchiveError(
+            f"{path}: this configuration of an earlier session is missing or was changed, so the run cannot be rerun; "
+            "restore the file from a copy"
+        )
+    return text
+
+
+def _text_of(path: Path, digest: str) -> str | None:
+    """The text of a file, None where it has another digest."""
+    with os_errors_as_machine_errors(path, "read"):
+        data = read_regular_file(path, MAX_CONFIG)
+    if hashlib.sha256(data).hexdigest() != digest:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as cause:
+        raise ArchiveError(f"{path}: it is not UTF-8 text (byte {cause.start})") from None
 
 
 def require_folder(folder: Path) -> None:

@@ -22,7 +22,16 @@ from evolve.archive.events import (
 )
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import DamagedJournal, Entry, Journal, is_held
-from evolve.archive.layout import ANSWERS, GIT, JOURNAL, read_config, require_folder
+from evolve.archive.layout import (
+    ANSWERS,
+    CONFIG,
+    GIT,
+    JOURNAL,
+    earlier_config,
+    read_config,
+    read_earlier_config,
+    require_folder,
+)
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import improves, measured_against, paired_scores, would_be_best
 from evolve.archive.records import (
@@ -139,7 +148,15 @@ class RunReader(State):
     def config_text(self, digest: str | None = None) -> str:
         """The run's configuration, as now in force or (by its digest) of an earlier session. Raises ArchiveError where
         the file is missing or was changed."""
-        return read_config(self.folder, digest or self.config_digest)
+        if digest is None or digest == self.config_digest:
+            return read_config(self.folder, self.config_digest)
+        return read_earlier_config(self.folder, digest)
+
+    def config_path(self, digest: str | None = None) -> Path:
+        """The file of that configuration."""
+        if digest is None or digest == self.config_digest:
+            return self.folder / CONFIG
+        return earlier_config(self.folder, digest)
 
     def would_be_best(self, generation: int, evaluation: Evaluation) -> bool:
         """Whether a program that is not recorded yet would be the best one."""

@@ -19,7 +19,7 @@ FREE_DISK_MB = 64
 
 def read_source(path: Path) -> str:
     """The program in a file, decoded as Python does it; another language's (by its suffix) as UTF-8. Raises InputError
-    when it cannot be read.
+    when it cannot be read, or MachineError for the disk.
 
     A Python file that cannot be decoded is a program that does not load: its odd bytes become surrogates.
     """
@@ -42,7 +42,8 @@ def explain_undecodable(source: str, evaluation: Evaluation) -> Evaluation:
 
 
 def read_text(path: Path) -> str:
-    """The text in a file, its line ends kept. Raises InputError when it cannot be read, or is not UTF-8."""
+    """The text in a file, its line ends kept. Raises InputError when it cannot be read or is not UTF-8,
+    or MachineError for the disk."""
     try:
         return _read(path).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -50,10 +51,11 @@ def read_text(path: Path) -> str:
 
 
 def require_writable(path: Path | None, *, overwrite: bool) -> None:
-    """Refuse a file that `write_file` would refuse, before work is done for it (None: no file). Raises InputError."""
+    """Refuse a file that `write_file` would refuse, before work is done for it (None: no file). Raises InputError,
+    or MachineError for the disk."""
     if path is None:
         return
-    with _as_input_error(path, "written"):
+    with _errors_as_ours(path, "written"):
         if path.is_dir():
             raise InputError(f"{_shown(path)} is a folder; name a file")
         if path.exists() and not overwrite:
@@ -64,7 +66,7 @@ def require_writable(path: Path | None, *, overwrite: bool) -> None:
 
 def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
     """Write a file, which must be new unless it may be overwritten. Raises InputError, or MachineError for the disk."""
-    with _as_input_error(path, "written"):
+    with _errors_as_ours(path, "written"):
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"{_shown(path)} is not a file, so it cannot be written")  # opening a pipe waits for ever
         try:
@@ -77,26 +79,26 @@ def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Make a folder with these files (`sub/name` in a folder of their own); it must be new. Raises InputError, or
     MachineError for the disk."""
-    with _as_input_error(folder, "made"):
+    with _errors_as_ours(folder, "made"):
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
             raise InputError(f"{_shown(folder)} exists already; choose another folder") from None
     for name, content in files.items():
-        with _as_input_error((folder / name).parent, "made"):
+        with _errors_as_ours((folder / name).parent, "made"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_file(folder / name, content, overwrite=False)
 
 
 def _read(path: Path) -> bytes:
-    with _as_input_error(path, "read"):
+    with _errors_as_ours(path, "read"):
         if path.exists() and not path.is_file():
             raise InputError(f"{_shown(path)} is not a file, so it cannot be read")
         return path.read_bytes()
 
 
 @contextmanager
-def _as_input_error(path: Path, action: str) -> Iterator[None]:
+def _errors_as_ours(path: Path, action: str) -> Iterator[None]:
     """Turn an error of the body into an InputError (MachineError for a full or broken disk): `path` could not be
     `action`, and why."""
     try:

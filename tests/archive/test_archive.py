@@ -402,7 +402,10 @@ def test_earlier_configurations_are_kept(folder: Path) -> None:
     with RunReader.open(folder) as archive:
         assert [archive.config_text(config_digest(text)) for text in texts] == texts
         (folder / "configs" / f"{config_digest(texts[0])}.yaml").write_text("seed: 1\n")
-        with pytest.raises(ArchiveError, match="restore the folder from a copy"):
+        with pytest.raises(
+            ArchiveError,
+            match="configuration of an earlier session is missing or was changed",
+        ):
             archive.config_text(config_digest(texts[0]))
 
 
@@ -426,6 +429,18 @@ def test_a_change_that_was_cut_off_after_its_event_is_finished_by_the_next_write
     with Archive.open(folder) as archive:
         assert archive.reader.config_text() == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 3\n"
+    assert not (folder / "run.yaml.new").exists()
+
+
+def test_what_a_cut_off_change_left_behind_hides_no_configuration(folder: Path) -> None:
+    """A kill in the middle of a write may leave half a character."""
+    texts = ["seed: 0\n", "seed: 0\npatience: 3\n"]
+    with Archive.create(folder, config_text=texts[0], identity=IDENTITY) as archive:
+        archive.resumed(config_text=texts[1], changed={"patience": 3})
+    (folder / "run.yaml.new").write_bytes("prompts_dir: /home/andré".encode()[:-1])
+    with RunReader.open(folder) as archive:
+        assert [archive.config_text(config_digest(text)) for text in texts] == texts
+    Archive.open(folder).close()
     assert not (folder / "run.yaml.new").exists()
 
 

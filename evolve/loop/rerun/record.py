@@ -3,7 +3,7 @@ what is made against it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Self, cast
 
@@ -92,7 +92,7 @@ class Record(RunReader):
     @cached_property
     def config(self) -> Config:
         """The configuration that is in force now. Raises ArchiveError."""
-        return stored_config(self)
+        return self._stored(self.config_digest)
 
     def is_by_hand(self, event: Event | None, session: RecordedSession) -> bool:
         """Whether an event belongs to what `evolve tune` asked for after a session, and is not left to the next one."""
@@ -115,7 +115,11 @@ class Record(RunReader):
 
     def config_of(self, session: RecordedSession) -> Config:
         """The configuration of a session. Raises ArchiveError where it is not kept."""
-        return stored_config(self, session.config)
+        return self._stored(session.config)
+
+    @cache  # noqa: B019 a record lives as long as its rerun
+    def _stored(self, digest: str) -> Config:
+        return stored_config(self, digest)
 
     # -- reading once -------------------------------------------------------------------------------------------
 

@@ -123,9 +123,10 @@ def test_an_earlier_configuration_that_is_not_there_or_was_changed_is_an_error_i
     folder = copied(begun, tmp_path)
     (earlier,) = (folder / "runs" / "r" / "configs").iterdir()
     earlier.write_text(earlier.read_text() + "# changed\n")
-    assert "restore the folder from a copy" in evolve(folder, "rerun", "r", code=2).stderr
+    named = f"configs/{earlier.name}: this configuration of an earlier session is missing or was changed"
+    assert named in evolve(folder, "rerun", "r", code=2).stderr
     earlier.unlink()
-    assert "restore the folder from a copy" in evolve(folder, "rerun", "r", code=2).stderr
+    assert named in evolve(folder, "rerun", "r", code=2).stderr
     evolve(folder, "list", "r")  # all else needs the one in force
 
 
