@@ -39,7 +39,7 @@ _Attempts = Sequence[tuple[str, str]]
 """Each attempt's name, and an expression that is true where nothing confines it; where it is stopped, it is false or
 raises OSError or MemoryError."""
 _FILES: Final = ("files", "os.listdir('/')")
-_ROOT: Final = ("the powers of root", "os.chroot('/') is None")
+_ROOT: Final = ("root's privileges", "os.chroot('/') is None")
 _OF_CANDIDATE: Final[dict[str, _Attempts]] = {
     layers.LIMITS: [("memory", f"bytes({2 * _MEMORY_MB << 20})")],
     layers.PRIVILEGES: [_ROOT],
@@ -60,7 +60,7 @@ _OF_SCRIPT: Final[dict[str, _Attempts]] = {
     layers.SECCOMP: [
         ("network", "socket.socket()"),
         ("namespaces", _UNSHARE[1]),
-        ("memory of nobody", "os.memfd_create('attempt')"),
+        ("memory that belongs to no file", "os.memfd_create('attempt')"),
     ],
     layers.BUBBLEWRAP: [
         ("files of the host", f"os.path.exists({str(Path(__file__).resolve().parent.parent / 'task.py')!r})"),

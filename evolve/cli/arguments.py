@@ -445,6 +445,6 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "place": ("place models on a real cluster, by discovered programs", _place),
     "bounds": ("the proven bounds of a suite; prove them again", _bounds),
     "new": ("make a small task of your own that runs at once", _new),
-    "doctor": ("test what works on this machine; is a task sound?", _doctor),
+    "doctor": ("test this machine, and whether a task is sound", _doctor),
 }
 """The summary of each command, and the function that declares its arguments."""
