@@ -58,8 +58,9 @@ from evolve.archive.ranking import better, program_record
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round, markdown
+from evolve.archive.texts import TextCommits
 from evolve.core.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
-from evolve.core.errors import ArchiveError
+from evolve.core.errors import ArchiveError, MachineError
 
 _CHUNK = 1024 * 1024
 _BEHIND = 256
@@ -117,6 +118,7 @@ class Archive:
     def __init__(self, reader: RunReader) -> None:
         self.reader, self.folder = reader, reader.folder
         self._journal, self._objects, self._refs = reader.journal, reader.objects, reader.refs
+        self._texts = TextCommits(reader.objects, reader.refs.newest_attempts())
         self._open = True
         try:
             self._objects.take_over()
@@ -134,8 +136,8 @@ class Archive:
         """Close the files and let the next writer in. Harmless when done twice."""
         try:
             if self._open and self._objects.written:  # a session without writes changes nothing
-                self._objects.tidy(least=1)
                 self._follow()
+                self._objects.tidy(least=1)
         finally:
             self._open = False
             self.reader.close()
@@ -165,12 +167,7 @@ class Archive:
             )
         self._check(question)
         if prompt is not None:
-            blob = self._objects.blob(prompt)
-            if before is not None and before.prompt == blob:
-                commit = self.reader.question_commits[generation, attempt]
-            else:
-                commit = self._attempt_commit(generation, attempt, "asked", {"prompt.txt": blob})
-            question = replace(question, prompt=blob, attempts=commit)
+            question = replace(question, prompt=self._objects.blob(prompt))
         self._record(question)
 
     def answered(self, generation: int, attempt: int, answer: Completion) -> None:
@@ -183,13 +180,8 @@ class Archive:
             **answer.usage.to_json(),
         )
         self._check(event)
-        prompt = self.reader.questions[generation][attempt].prompt
-        texts = {"answer.txt": self._objects.blob(answer.text)} | ({} if prompt is None else {"prompt.txt": prompt})
-        if answer.reasoning:
-            texts["reasoning.txt"] = self._objects.blob(answer.reasoning)
-        commit = self._attempt_commit(generation, attempt, "answered", texts)
-        blobs = texts["answer.txt"], texts.get("reasoning.txt")
-        self._record(replace(event, answer=blobs[0], reasoning=blobs[1], attempts=commit))
+        reasoning = self._objects.blob(answer.reasoning) if answer.reasoning else None
+        self._record(replace(event, answer=self._objects.blob(answer.text), reasoning=reasoning))
 
     def called(self, key: RequestKey, call: CallEvent) -> None:
         """Record that an HTTP attempt for the request `key` is about to be sent, or how it failed; an answer has an
@@ -222,12 +214,10 @@ class Archive:
 
     def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
-        texts = {"prompt.txt": self._objects.blob(prompt), "answer.txt": self._objects.blob(answer.text)}
         event = MetaAnsweredEvent(
             key=key,
-            prompt=texts["prompt.txt"],
-            answer=texts["answer.txt"],
-            attempts=self._link(self.reader.chain, texts, f"{key}\n"),
+            prompt=self._objects.blob(prompt),
+            answer=self._objects.blob(answer.text),
             finish_reason=answer.finish_reason,
             **answer.usage.to_json(),
         )
@@ -301,7 +291,7 @@ class Archive:
         self._record(replace(program, commit=commit, certificate=certificate))
         record = self.reader.by_generation[program.generation]
         if self.reader.best is record:
-            self._follow()
+            self._write_refs()
         self._objects.tidy()
         return record
 
@@ -384,17 +374,10 @@ class Archive:
         if answers is None:
             return None
         listed = ",\n".join(answers)  # an answer a line: git stores versions of the file as differences
-        texts = {ANSWERS: self._objects.blob(f"[\n{listed}\n]\n")}
-        return self._link(self.reader.certificate_chain, texts, f"{generation}\n", generation)
-
-    def _link(self, before: str | None, texts: Mapping[str, str], message: str, generation: int | None = None) -> str:
-        """A commit of texts (blobs by name) on top of a chain's newest commit."""
-        tree, parents = self._objects.tree(texts), [] if before is None else [before]
-        number = self.reader.next_generation if generation is None else generation
-        return self._objects.commit(tree, parents, generation=number, message=message)
-
-    def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
-        return self._link(self.reader.chain, texts, f"gen {generation}, attempt {attempt}: {what}\n", generation)
+        tree = self._objects.tree({ANSWERS: self._objects.blob(f"[\n{listed}\n]\n")})
+        before = self.reader.certificate_chain
+        parents = () if before is None else (before,)
+        return self._objects.commit(tree, parents, generation=generation, message=f"{generation}\n")
 
     def _check(self, event: Event) -> None:
         self.reader.check(event)
@@ -410,9 +393,17 @@ class Archive:
             self._follow()
 
     def _follow(self) -> None:
-        """Write the refs that follow from the journal."""
-        self._refs.follow(self.reader.wanted_refs())
+        """Write the commits of prompts and answers, and the refs, that follow from the journal."""
         self._behind = 0
+        try:
+            self._texts.follow(self.reader.texts)
+        except MachineError as cause:
+            self._refs.postpone(str(cause))
+        else:
+            self._write_refs()
+
+    def _write_refs(self) -> None:
+        self._refs.follow(self.reader.wanted_refs() | self._texts.refs())
 
 
 def _seconds(stated: float | None) -> float | None:

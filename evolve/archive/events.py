@@ -493,8 +493,6 @@ class AskedEvent(_OfAnAttempt):
     """Reserved of the budget until the question is sent, as `estimate_tokens` is."""
     prompt: Id | None = field(default=None, metadata=_WRITTEN)
     """The text of the prompt; null where no model is asked."""
-    attempts: Id | None = field(default=None, metadata=_WRITTEN)
-    """The commit that keeps the texts of the attempt."""
     position: Whole = field(default=0, metadata=_WRITTEN)
     """How many generations had ended when it was chosen, and how many programs had been confirmed or withdrawn."""
     estimate_tokens: Tokens = 0
@@ -572,7 +570,6 @@ class AnsweredEvent(_Paid):
     attempt: Whole
     finish_reason: FinishReason
     answer: Id = field(default="", metadata=_WRITTEN)
-    attempts: Id = field(default="", metadata=_WRITTEN)
     reasoning: Absent[Id] = None
     tuning: Absent[Annotated[Mapping[str, int], _Shape(TuningData)]] = None
     """Counts of the search over numbers, if that answered and no model did."""
@@ -689,7 +686,6 @@ class MetaAnsweredEvent(_Paid):
     key: OfMeta
     prompt: Id
     answer: Id
-    attempts: Id
     finish_reason: FinishReason
 
 

@@ -40,7 +40,7 @@ _ID = re.compile(r"[0-9a-f]{40}")
 _TREE = re.compile(rb"tree [0-9a-f]{40}\n")
 _TEMPORARY = re.compile(r"tmp_obj_[0-9a-f]{16}")
 PACKED_AT = 512
-"""Loose objects are packed at this number: those of about 60 programs."""
+"""Loose objects are packed at this number: those of about 90 programs."""
 MAX_TREE = 64 * 1024
 """Bytes of a tree; those of a run have three entries."""
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
@@ -79,19 +79,15 @@ class Objects:
 
     def blob(self, text: str) -> str:
         """Write a text; `sync` makes it durable. Returns its id, as all writers here do. Raises MachineError."""
-        return self._store(b"blob", text.encode("utf-8", "surrogatepass"))
+        return self.store(b"blob", text.encode("utf-8", "surrogatepass"))
 
     def tree(self, blobs: Mapping[str, str]) -> str:
         """Write a folder of files, given by the ids of their blobs."""
-        entries = [b"100644 %s\0%s" % (name.encode("ascii"), bytes.fromhex(blobs[name])) for name in sorted(blobs)]
-        return self._store(b"tree", b"".join(entries))
+        return self.store(b"tree", tree_object(blobs))
 
     def commit(self, tree: str, parents: Sequence[str], *, generation: int, message: str) -> str:
         """Write a commit. Nothing of this machine or moment enters it."""
-        stamp = f"{_AUTHOR} {_EPOCH + generation} +0000"
-        lines = [f"tree {tree}", *(f"parent {parent}" for parent in dict.fromkeys(parents))]
-        lines += [f"author {stamp}", f"committer {stamp}", "", message]
-        return self._store(b"commit", "\n".join(lines).encode("utf-8"))
+        return self.store(b"commit", commit_object(tree, parents, generation=generation, message=message))
 
     def sync(self) -> None:
         """Wait for the disk, so that the next event of the journal can name what was written. Raises MachineError."""
@@ -109,7 +105,8 @@ class Objects:
         while self._unsynced:
             os.close(self._unsynced.pop())
 
-    def _store(self, kind: bytes, content: bytes) -> str:
+    def store(self, kind: bytes, content: bytes) -> str:
+        """Write an object of a kind."""
         data = _with_header(kind, content)
         name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
         folder = f"{self._folder}/{name[:2]}"
@@ -223,7 +220,7 @@ class Objects:
         if answer is None:
             raise ArchiveError(f"{self.repository}: the object {name} is missing; restore it from a copy")
         content = answer[1]
-        if hashlib.sha1(_with_header(kind, content), usedforsecurity=False).hexdigest() != name:
+        if name_of(kind, content) != name:
             raise self._damaged(name, f"it is not the {kind.decode()} of that id")
         return content
 
@@ -242,6 +239,25 @@ def entries_of(tree: bytes) -> Iterator[tuple[str, str]]:
             raise Unsound("it is a tree that is cut off")
         yield tree[at:null].partition(b" ")[2].decode("utf-8", "replace"), tree[null + 1 : null + 21].hex()
         at = null + 21
+
+
+def tree_object(blobs: Mapping[str, str]) -> bytes:
+    """The content of a folder of files, given by the ids of their blobs."""
+    entries = [b"100644 %s\0%s" % (name.encode("ascii"), bytes.fromhex(blobs[name])) for name in sorted(blobs)]
+    return b"".join(entries)
+
+
+def commit_object(tree: str, parents: Sequence[str], *, generation: int, message: str) -> bytes:
+    """The content of a commit."""
+    stamp = f"{_AUTHOR} {_EPOCH + generation} +0000"
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in dict.fromkeys(parents))]
+    lines += [f"author {stamp}", f"committer {stamp}", "", message]
+    return "\n".join(lines).encode("utf-8")
+
+
+def name_of(kind: bytes, content: bytes) -> str:
+    """The id of an object."""
+    return hashlib.sha1(_with_header(kind, content), usedforsecurity=False).hexdigest()
 
 
 def _with_header(kind: bytes, content: bytes) -> bytes:

@@ -7,6 +7,7 @@ no run: they are written later, and `trouble` says why.
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -55,7 +56,17 @@ class Refs:
                 path.unlink(missing_ok=True)
         except OSError as cause:
             why = f"{Path(cause.filename or self._packed).name}: {cause.strerror or cause}"
-            self.trouble = f"{self._repository}: refs could not be written ({why}); opening the run again repairs them"
+            self.postpone(why)
+
+    def postpone(self, why: str) -> None:
+        """Say that refs could not be written: they stay behind the journal."""
+        self.trouble = f"{self._repository}: refs could not be written ({why}); opening the run again repairs them"
+
+    def newest_attempts(self) -> str | None:
+        """The commit that `packed-refs` names for ATTEMPTS. Raises MachineError or ArchiveError."""
+        with os_errors_as_machine_errors(self._packed, "read"):
+            named = re.search(rb"^([0-9a-f]{40}) refs/evolve/attempts$", self._read(), re.MULTILINE)
+        return None if named is None else named[1].decode("ascii")
 
     def is_held(self) -> bool:
         """Whether some process holds the lock of git's refs now."""

@@ -51,7 +51,7 @@ from evolve.archive.records import (
     ProgramRecord,
 )
 from evolve.archive.timeline import Timeline
-from evolve.core.completion import PatchKey
+from evolve.core.completion import PatchKey, RequestKey
 
 _AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
 _ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent
@@ -117,10 +117,9 @@ class State:
         self.finished: str | None = None
         self.answered_since_stop = False
         self.funnel = Funnel()
-        self.chain: str | None = None  # the newest commit of refs/evolve/attempts
+        self.texts: list[tuple[str, str]] = []  # (name, blob): prompts and answers, as they were recorded
         self.certificates: dict[int, str] = {}  # by generation, under the present judge
         self.certificate_chain: str | None = None  # the newest commit of refs/evolve/certificates
-        self.question_commits: dict[tuple[int, int], str] = {}  # of questions without an end
         self.meta = MetaRecord(begun=0, shown=0)
 
     # -- what may come next -------------------------------------------------------------------------------------
@@ -347,9 +346,11 @@ class State:
 
     def _asked(self, event: AskedEvent) -> None:
         generation, attempt = event.generation, event.attempt
-        self.accounts.asked(PatchKey(generation, attempt), event)
-        if event.attempts is not None and event.attempts != self.question_commits.get((generation, attempt)):
-            self.chain = self.question_commits[generation, attempt] = event.attempts
+        key = PatchKey(generation, attempt)
+        self.accounts.asked(key, event)
+        before = self.questions.get(generation, {}).get(attempt)
+        if before is None or before.prompt != event.prompt:
+            self._keep_texts(key, prompt=event.prompt)
         self.generations[generation] = event
         self.questions.setdefault(generation, {})[attempt] = AttemptRecord(
             generation=generation,
@@ -367,10 +368,10 @@ class State:
 
     def _answered(self, event: AnsweredEvent) -> None:
         generation, attempt = event.generation, event.attempt
-        self.accounts.answered(PatchKey(generation, attempt), event.usage)
+        key = PatchKey(generation, attempt)
+        self.accounts.answered(key, event.usage)
         self.answered_since_stop |= event.tuning is None  # a search asks no model
-        self.question_commits.pop((generation, attempt), None)
-        self.chain = event.attempts
+        self._keep_texts(key, answer=event.answer, reasoning=event.reasoning)
         self.questions[generation][attempt] = replace(
             self.questions[generation][attempt],
             status=Status.ANSWERED,
@@ -386,12 +387,15 @@ class State:
         self.meta = _meta_after(self.meta, event, asked=self.next_generation)
         if isinstance(event, MetaAnsweredEvent):
             self.accounts.answered(event.key, event.usage)
-            self.chain = event.attempts
+            self._keep_texts(event.key, prompt=event.prompt, answer=event.answer)
+
+    def _keep_texts(self, key: RequestKey, **texts: str | None) -> None:
+        stem = str(key).replace("/", "-")
+        self.texts += [(f"{stem}-{name}.txt", blob) for name, blob in texts.items() if blob is not None]
 
     def _refused(self, event: RefusedEvent) -> None:
         generation, attempt, status = event.generation, event.attempt, event.status
         self.accounts.given_up(PatchKey(generation, attempt))
-        self.question_commits.pop((generation, attempt), None)
         if self.questions[generation][attempt].status is Status.ANSWERED:
             failed = event.reason in EVALUATED_REASONS
             self._count(applied=failed or status is Status.DUPLICATE, new=failed)
@@ -476,10 +480,10 @@ class State:
     # -- what follows from it -----------------------------------------------------------------------------------
 
     def wanted_refs(self) -> dict[str, str]:
-        """Every ref that there should be, in order of name."""
+        """Every ref that there should be, in order of name, but that of prompts and answers."""
         wanted = {refs.tag(record.generation): record.commit for record in self.programs}
         best = None if self.best is None else self.best.commit
-        heads = {refs.BEST: best, refs.ATTEMPTS: self.chain, refs.CERTIFICATES: self.certificate_chain}
+        heads = {refs.BEST: best, refs.CERTIFICATES: self.certificate_chain}
         wanted |= {name: commit for name, commit in heads.items() if commit is not None}
         return dict(sorted(wanted.items()))
 

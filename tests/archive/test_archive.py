@@ -114,8 +114,7 @@ def test_the_reasoning_of_a_model_is_kept_with_its_answer(folder: Path) -> None:
         thought, silent = archive.attempts(1)[0].reasoning, archive.attempts(2)[0].reasoning
         assert thought is not None
         assert (archive.text(thought), silent) == ("let me think", None)
-    assert git(folder, "show", "refs/evolve/attempts~2:reasoning.txt") == "let me think"
-    assert git(folder, "ls-tree", "--name-only", "refs/evolve/attempts").split() == ["answer.txt", "prompt.txt"]
+    assert git(folder, "show", "refs/evolve/attempts:000002-patch-1-0-reasoning.txt") == "let me think"
 
 
 def test_a_reader_sees_whether_the_run_is_being_written_and_keeps_no_writer_out(folder: Path) -> None:

@@ -51,8 +51,29 @@ def test_tags_and_branches_name_programs_and_their_bests(make_run) -> None:
     assert git(path, "show", f"{certificates}:answers.json") == '[\n[0, 1],\n{"a": null}\n]\n'
     assert shown == expected | {"refs/heads/best": best}
     assert git(path, "symbolic-ref", "HEAD") == "refs/heads/best\n"
-    assert git(path, "rev-list", "--count", attempts) == f"{2 * 8}\n"  # 8 questions, each with a prompt and an answer
-    assert git(path, "show", f"{attempts}:prompt.txt", f"{attempts}:answer.txt") == "improve it: 6.0patch 6.0"
+    names = git(path, "ls-tree", "--name-only", attempts).split()
+    assert len(names) == 2 * 8, "8 questions, each with a prompt and an answer"
+    assert names[-2:] == ["000014-patch-6-0-prompt.txt", "000015-patch-6-0-answer.txt"]
+    assert git(path, "show", *(f"{attempts}:{name}" for name in names[-2:])) == "improve it: 6.0patch 6.0"
+
+
+def test_commits_keep_every_prompt_and_answer_in_blocks_and_follow_from_the_journal(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with Archive.create(run, config_text="", identity=IDENTITY) as archive:
+        record(archive, 0)
+        for generation in range(1, 200):
+            ask(archive, generation, prompt=f"question {generation}")
+            answer(archive, generation, text=f"answer {generation}")
+    refs = git(run, "for-each-ref")
+    assert git(run, "rev-list", "--count", "refs/evolve/attempts") == "2\n", "a whole block of 256, and the rest"
+    for commit, first, last in (("refs/evolve/attempts~1", 0, 255), ("refs/evolve/attempts", 256, 397)):
+        names = git(run, "ls-tree", "--name-only", commit).split()
+        assert (names[0][:6], names[-1][:6], len(names)) == (f"{first:06}", f"{last:06}", last - first + 1)
+    assert git(run, "show", "refs/evolve/attempts:000397-patch-199-0-answer.txt") == "answer 199"
+    git(run, "update-ref", "-d", "refs/evolve/attempts")
+    Archive.open(run).close()
+    assert git(run, "for-each-ref") == refs
+    git(run, "fsck", "--strict")
 
 
 def test_collecting_garbage_and_cloning_lose_nothing(make_run, tmp_path: Path) -> None:
