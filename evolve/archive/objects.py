@@ -41,6 +41,7 @@ _TREE = re.compile(rb"tree [0-9a-f]{40}\n")
 _TEMPORARY = re.compile(r"tmp_obj_[0-9a-f]{16}")
 PACKED_AT = 512
 """Loose objects are packed at this number: those of about 90 programs."""
+_LATEST = 256
 MAX_TREE = 64 * 1024
 """Bytes of a tree; those of a run have three entries."""
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
@@ -74,6 +75,7 @@ class Objects:
         self.written = False  # whether any object was
         self._flush: Callable[[int], None] | None = None
         self._unsynced: list[int] = []  # descriptors of objects that the disk may not have yet
+        self._latest: set[str] = set()  # objects written a moment ago: a patch is often the answer that it came from
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -97,11 +99,18 @@ class Objects:
                     self._flush = flusher(self._where)
                 for descriptor in self._unsynced:
                     self._flush(descriptor)
+            except OSError:
+                self._latest.clear()
+                raise
             finally:
-                self.discard()
+                self._close_unsynced()
 
     def discard(self) -> None:
         """Give up waiting for the objects written since the last `sync`."""
+        self._latest.clear()
+        self._close_unsynced()
+
+    def _close_unsynced(self) -> None:
         while self._unsynced:
             os.close(self._unsynced.pop())
 
@@ -109,6 +118,8 @@ class Objects:
         """Write an object of a kind."""
         data = _with_header(kind, content)
         name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+        if name in self._latest:
+            return name
         folder = f"{self._folder}/{name[:2]}"
         with os_errors_as_machine_errors(self._where, "written"):
             temporary = f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"
@@ -127,6 +138,9 @@ class Objects:
                 raise
         self._loose += 1
         self.written = True
+        if len(self._latest) >= _LATEST:
+            self._latest.clear()
+        self._latest.add(name)
         return name
 
     # -- packing ------------------------------------------------------------------------------------------------
