@@ -225,6 +225,7 @@ class IdentityData(JudgeData):
 
     task: Name
     suite: Name
+    imported: NotRequired[Short]
     seed: NotRequired[Annotated[int, _whole(2**256, -(2**256))]]
     initial: NotRequired[Short]
     program: NotRequired[Annotated[str, _like(r"program\.[A-Za-z0-9+]{1,12}", "the name of a program's file")]]
@@ -254,6 +255,19 @@ class ModelChoice:
     reward: Annotated[float, _number(0.0, 1.0, "a share")] | None = None
     cost: Annotated[float, _number(0.0, 1e15, "a cost, 0 or more")] | None = None
     unit: CostUnit | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignClaim:
+    """What the result folder that a program was imported from states of it: its `id` there, its score (`None` where
+    there is none, or it is no finite number), whether it is correct, and what differs between parts of the folder."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    id: Term
+    score: Number | None
+    correct: Truth | None
+    notes: Lines = ()
 
 
 class TuningData(TypedDict, total=False):
@@ -472,7 +486,7 @@ class CreatedEvent(_EventOfRun):
     """The version of the archive's format."""
     identity: Annotated[Mapping[str, Any], _Shape(IdentityData)]
     """Task, suite, seed and initial program; the evaluator; `program`, the name of a program's file where it is not
-    `program.py`."""
+    `program.py`; `imported`, the system whose result folder the run was made of."""
     config: Sha256
     """The digest of `run.yaml`."""
     run_id: Absent[Annotated[str, _like("[0-9a-f]{32}", "32 digits of hex")]] = None
@@ -609,6 +623,9 @@ class EvaluatedEvent(_OfAnAttempt):
     """The commit with its answers (`answers.json`), if it became the best; no part of the fingerprint."""
     followed: Absent[Followed] = None
     """What the answer says of the recommendation in its prompt."""
+    claimed: Absent[ForeignClaim] = None
+    """What the folder that it was imported from claims: `id` there, `score`, `correct`, `notes`. No decision uses
+    it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from evaluator.evaluation import OrderRange, Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
-from evolve.archive.events import AskedEvent, FreshEvent, FreshState, MetaAnsweredEvent, Status
+from evolve.archive.events import AskedEvent, ForeignClaim, FreshEvent, FreshState, MetaAnsweredEvent, Status
 from evolve.archive.reports import InsightsReport, MetaState
 from evolve.core.completion import Completion, Followed, MetaKey, PatchKey
 from evolve.core.program import Origin, PatchKind
@@ -66,6 +66,7 @@ class ProgramRecord:
     best_known: BestKnown | None = None
     beyond: str | None = None  # the listed values that it beats: all of them, confirmed on other instances
     excluded: bool = False  # a person took it out of choice and best
+    claimed: ForeignClaim | None = None  # what the folder that it was imported from states of it
 
     @property
     def gap(self) -> float | None:

@@ -300,6 +300,15 @@ def _new(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="a result folder of ShinkaEvolve or OpenEvolve")
+    parser.add_argument("--name", metavar="RUN", help="folder under ./runs (default: task, suite and time)")
+    parser.add_argument("--task", metavar="T", help="the task that scores the programs: built in, or a task's folder")
+    parser.add_argument("--suite", metavar="S", help="the suite to score on (default: the task's own)")
+    parser.add_argument("--workers", type=positive, metavar="W", help="evaluator processes (default: the cores)")
+    _sandbox(parser)
+
+
 def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--endpoint",
@@ -444,6 +453,7 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "rerun": ("repeat a whole run from its record, and compare", _rerun),
     "place": ("place models on a real cluster, by discovered programs", _place),
     "bounds": ("the proven bounds of a suite; prove them again", _bounds),
+    "import": ("make a run of a result folder of ShinkaEvolve or OpenEvolve", _import),
     "new": ("make a small task of your own that runs at once", _new),
     "doctor": ("test this machine, and whether a task is sound", _doctor),
 }

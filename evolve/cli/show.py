@@ -59,7 +59,8 @@ def _text(view: GenerationView, kind: str) -> str:
     if kind == "feedback":
         return view.evaluation.feedback
     if not program.parents:
-        raise InputError(f"generation {view.generation} has no patch: it is the initial program")
+        why = "no parent is on record" if view.generation else "it is the initial program"
+        raise InputError(f"generation {view.generation} has no patch: {why}")
     return archive.patch_text(program)
 
 

@@ -65,21 +65,26 @@ def begin_archive(
 ) -> Iterator[Archive]:
     """A new archive whose generation 0 is the initial program; `run_id` and `numbered` are those of `Archive.create`.
     Raises ArchiveError, MachineError."""
+    identity = identity_of(config, normalised_hash(source, language_of_task(evaluators.task)), evaluators)
+    text = render_config(config)
+    with Archive.create(folder, config_text=text, identity=identity, run_id=run_id, numbered=numbered) as archive:
+        record_initial(archive, source, initial, evaluators)
+        yield archive
+
+
+def identity_of(config: Config, initial_hash: str, evaluators: EvaluatorPair) -> dict[str, Any]:
+    """The identity of a run whose initial program has this hash."""
     task = evaluators.task
     name = PROGRAM if task.script is None else f"program{task.initial.suffix or TEXT.suffixes[0]}"
     identity: dict[str, Any] = {
         "task": task.name,
         "suite": evaluators.evaluator.suite.name,
         "seed": config.seed,
-        "initial": normalised_hash(source, language_of_task(task)),
+        "initial": initial_hash,
     }
     if name != PROGRAM:  # nothing where the file is called what it is by default
         identity["program"] = name
-    identity |= evaluators.identity()
-    text = render_config(config)
-    with Archive.create(folder, config_text=text, identity=identity, run_id=run_id, numbered=numbered) as archive:
-        record_initial(archive, source, initial, evaluators)
-        yield archive
+    return identity | evaluators.identity()
 
 
 def record_initial(archive: Archive, source: str, initial: Confirmation, evaluators: EvaluatorPair) -> None:

@@ -17,6 +17,7 @@ from evolve.review.run_facts import adaptations, all_calls, calls_by_kind, how_i
 from evolve.review.scores import (
     SELF_JUDGED,
     change_text,
+    claimed_text,
     fresh_text,
     held_out_value,
     measured_text,
@@ -73,14 +74,14 @@ def _usd_of_run(run: ListedRun) -> str:
     return spending_brief(run.spent, cut_off=bool(run.row["calls_under_way"]) and not run.row["running"])
 
 
-LISTED_PROGRAMS: Final = "gen commit score held-out metrics patch outcome"
-BESTS: Final = "gen after score change held-out commit patch"
-STEPS: Final = "gen commit score change held-out patch outcome"
+LISTED_PROGRAMS: Final = "gen commit score claimed held-out metrics patch outcome"
+BESTS: Final = "gen after score claimed change held-out commit patch"
+STEPS: Final = "gen commit score claimed change held-out patch outcome"
 
 
 def programs_table(archive: RunReader, programs: Sequence[ProgramRecord], columns: str) -> Table:
     """Programs of a run in the order given, with these columns. `change` is against the program in the row above;
-    `held-out` is left out if there are no such scores."""
+    `held-out` and `claimed` are left out if there are no such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
     pending = {program.generation: Cell("to be confirmed", Tone.QUIET) for program in archive.candidates}
     above = dict(zip((program.generation for program in programs), (None, *programs), strict=False))
@@ -107,13 +108,16 @@ def programs_table(archive: RunReader, programs: Sequence[ProgramRecord], column
         "commit": lambda name: table.column(name, lambda p: Cell(short[p.commit], Tone.QUIET), fit=Fit.SPARE),
         "score": lambda _: table.score_columns(lambda program: program),
         "change": lambda name: table.column(name, lambda p: gain_cell(p, above[p.generation]), number=True),
+        "claimed": lambda name: table.column(name, claimed_text, number=True),
         "held-out": lambda name: table.column(name, held_out_cell, number=True),
         "metrics": lambda _: table.metric_columns(lambda program: program),
         "patch": lambda name: table.column(name, patch_label, fit=Fit.CUT),
         "outcome": lambda name: table.column(name, outcome),
     }
+    absent = set() if held_out else {"held-out"}
+    absent |= set() if any(program.claimed for program in archive.programs) else {"claimed"}
     for name in columns.split():
-        if held_out or name != "held-out":
+        if name not in absent:
             makers[name](name)
     return table.table()
 

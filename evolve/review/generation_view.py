@@ -25,7 +25,7 @@ from evolve.review.curves import BestHistory
 from evolve.review.doubts import why_overfitted
 from evolve.review.insights_reports import recommendation_followed
 from evolve.review.run_facts import notes_json
-from evolve.review.scores import fresh_json, score_json
+from evolve.review.scores import claim_text, fresh_json, score_json
 from evolve.review.verdict import failures
 
 STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
@@ -51,7 +51,7 @@ _SCORE: Final = """correct outcome combined_score metric direction value spread 
     gap_to_best_known beyond_best_known self_judged quarantined"""
 _TAKEN: Final = "cost_usd tokens tuning_evaluations t"
 _PROGRAM: Final = f"""generation commit parents island patch_kind patch_name model {_SCORE} metrics
-    overfitted excluded provisional"""
+    overfitted excluded provisional claimed"""
 _VERDICT: Final = """description quarantine held_out fresh reordered strict failures published_score detail feedback
     private sandbox evaluator_version peak_memory_mb"""
 
@@ -75,8 +75,8 @@ BEGUN: Final = shape_of(
 """A generation in `list RUN --json` and `Run.generations`."""
 ROW: Final = shape_of(
     f"""generation commit parents=parent_generations inspirations=inspiration_generations island patch_kind patch_name
-    description features model {_SCORE} quarantine excluded held_out=held_out_score held_out_gap=held_out_score_gap
-    {_TAKEN}"""
+    description features model {_SCORE} claimed_score quarantine excluded held_out=held_out_score
+    held_out_gap=held_out_score_gap {_TAKEN}"""
 )
 """A program in `Run.programs`, whose metrics follow, each as `metrics.<name>`."""
 CSV: Final = shape_of("generation status reason") | ROW | shape_of(f"{_CALLED} peak_memory_mb")
@@ -89,7 +89,7 @@ COLUMNS: Final = shape_of(
     held_out_gap=held_out_value_gap"""
 )
 """A generation in the columns that pages are drawn from."""
-PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} excluded runtime_s")
+PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} excluded runtime_s claim")
 """The page of a program, without its texts and results."""
 
 
@@ -411,6 +411,9 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "quarantine": lambda g: g.program and g.program.quarantine,
     "overfitted": lambda g: g.program and g.program.overfitted,
     "excluded": lambda g: g.program and g.program.excluded,
+    "claimed": lambda g: g.program and g.program.claimed and asdict(g.program.claimed),
+    "claim": lambda g: g.program and g.program.claimed and claim_text(g.program.claimed),
+    "claimed_score": lambda g: g.program and g.program.claimed and g.program.claimed.score,
     "provisional": lambda g: g.generation in g.reader.archive.waiting,
     "stale": lambda g: g.program is not None and g.program.stale,
     "score_change": lambda g: g.parent and g.program and (p := paired_scores(g.program, g.parent)) and p[0] - p[1],

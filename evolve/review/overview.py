@@ -19,6 +19,7 @@ from evolve.review.insights_reports import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import (
     change_text,
+    claim_text,
     fresh_text,
     held_out_text,
     metric_text,
@@ -42,6 +43,7 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     why, private = view.why_overfitted, evaluation.private
     return known_fields(
         ("score", Cell(sentence(program), Tone.STRONG if program.correct else Tone.BAD)),
+        ("claimed", None if program.claimed is None else claim_text(program.claimed)),
         ("at the end", None if reordered is None else orders_text(program, reordered)),
         ("held-out", held_out_field(view)),
         ("best known", None if program.beyond is None else Cell(program.beyond, Tone.GOOD)),
@@ -56,7 +58,7 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
         *(("", Cell(line, Tone.BAD)) for line in why_not(evaluation)),
         ("strict", None if evaluation.strict is None else strict_cell(evaluation.strict)),
         ("metrics", _metrics(program.metrics)),
-        ("by", author(program) if program.parents else "the task"),
+        ("by", author(program) if program.origin.model else "the task" if program.claimed is None else None),
         ("parents", _named(archive, program.parents)),
         ("inspired by", _named(archive, program.inspirations)),
         ("description", program.origin.description if program.parents else None),
@@ -156,7 +158,7 @@ def _metrics(metrics: Mapping[str, float]) -> str:
 
 def _change_text(program: ProgramRecord, parent: ProgramRecord | None) -> str:
     if parent is None:
-        return "none: it is the initial program"
+        return f"none: {'no parent is on record' if program.generation else 'it is the initial program'}"
     change = change_text(program, parent)
     than = {"-": "not comparable with", "the same": "the same as"}.get(change, f"{change} than")
     return f"{than} generation {parent.generation} ({value_text(parent.value)})"

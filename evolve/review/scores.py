@@ -9,7 +9,7 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation, OrderRange
 from evaluator.objective import COMBINED, HUGE, Direction, Objective
 from evaluator.untrusted import one_line
-from evolve.archive.events import FreshEvent, FreshState, HeldOutEvent
+from evolve.archive.events import ForeignClaim, FreshEvent, FreshState, HeldOutEvent
 from evolve.archive.ranking import rank_score
 from evolve.archive.records import FreshCheck, ProgramRecord
 from evolve.core.errors import InputError
@@ -101,6 +101,19 @@ def value_text(value: float | None) -> str:
     if value is None or not value or 1e-3 <= abs(value) < HUGE:
         return score_text(value)
     return f"{value:.7g}"
+
+
+def claimed_text(program: ProgramRecord) -> str:
+    """The score that the folder of an imported program claims; `-` without one."""
+    return value_text(None if program.claimed is None else program.claimed.score)
+
+
+def claim_text(claim: ForeignClaim) -> str:
+    """What the folder of an imported program claims, in a sentence."""
+    score = "no score" if claim.score is None else f"score {value_text(claim.score)}"
+    correct = {None: "", True: ", correct", False: ", not correct"}[claim.correct]
+    parts = [f"{score}{correct} (in the folder it was imported from, as {one_line(claim.id, 60)})", *claim.notes]
+    return one_line("; ".join(parts), 1000)
 
 
 def change_text(program: ProgramRecord, other: ProgramRecord | None) -> str:

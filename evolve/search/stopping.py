@@ -34,6 +34,9 @@ class StopReason(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+IMPORTED: Final = "imported"
+"""The end of a run that was no search: its programs are those of another system's result folder."""
+
 ENDS: Final[Mapping[str, str]] = {
     StopReason.CEILING: "solved",
     StopReason.UNCONFIRMED: "not solved",
@@ -46,6 +49,7 @@ ENDS: Final[Mapping[str, str]] = {
     StopReason.UNREACHABLE: "no model answered",
     StopReason.TASK: "error in the task's code",
     StopReason.INTERRUPTED: "interrupted",
+    IMPORTED: "imported",
 }
 """What each reason is called, in the summary, in lists and on pages."""
 

@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Self, cast
 
+from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.events import (
     AnsweredEvent,
@@ -40,6 +41,7 @@ from evolve.archive.records import EVALUATED_REASONS
 from evolve.core.completion import Completion, MetaKey, MetaQuestion, MetaStep
 from evolve.core.config import Config
 from evolve.core.errors import ArchiveError
+from evolve.core.invocation import command
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver, as_read, divergence_of, settled
 from evolve.trust import stored_config
 
@@ -68,10 +70,17 @@ class Record(RunReader):
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open it. Raises ArchiveError when it is no run, damaged, or being written."""
+        """Open it. Raises ArchiveError when it is no run, damaged, imported, or being written."""
         if is_held(folder / JOURNAL):
             raise ArchiveError(f"{folder}: another process is writing this run; wait until it ends")
-        return super().open(folder)
+        record = super().open(folder)
+        if (system := record.identity.get("imported")) is not None:
+            record.close()
+            raise ArchiveError(
+                f"{folder}: its programs were imported from {one_line(system, 60)}, so the search that made them is "
+                f"not on record; to score one again: {command('replay', folder, 'best')}"
+            )
+        return record
 
     def __init__(self, folder: Path, journal: Journal) -> None:
         super().__init__(folder, journal)
