@@ -97,7 +97,7 @@ def own_run(config: Config) -> tuple[str, str | None]:
 def require_trust(archive: RunReader, config: Config, *, typed_task: bool, agree: Agree) -> str | None:
     """Let a run go on with `config` only if the run is the user's, or `agree` says yes; noted for the next time.
     Returns why it could not be noted, if so. Raises UntrustedArchive."""
-    if not _is_own(archive):
+    if not is_own(archive):
         remedy = f"{command('resume', archive.folder, '--trust')} (from Python: trust=True)"
         _require_agreement(archive, named_things(config, typed_task=typed_task), agree, remedy)
     return _remember(archive.run_id, named_things(config))
@@ -126,25 +126,26 @@ def _require_agreement(archive: RunReader, things: Sequence[str], agree: Agree, 
         )
 
 
-def _is_own(archive: RunReader) -> bool:
+def is_own(archive: RunReader) -> bool:
     """Whether a run was begun or trusted here, with the things that its configuration names now."""
     return _is_noted(archive.run_id, named_things(stored_config(archive)))
 
 
-def replayed_task(archive: RunReader, *, typed: str | None, trust: bool) -> Task:
+def replayed_task(archive: RunReader, *, typed: str | None, trust: bool, verb: str = "replay") -> Task:
     """Load the task that scores a program of a run again: built in, typed by the user, or named by the user's own run.
+    `verb` is the command for the hint of an error.
 
     Raises InputError, and UntrustedArchive before any code of the task has run.
     """
     config = stored_config(archive)
     if typed is None and config.task not in built_in_tasks():
-        if not trust and not _is_own(archive):
+        if not trust and not is_own(archive):
             raise UntrustedArchive(
                 f"{archive.folder}: {_NOT_YOURS} the task folder {_shown(config.task)} ({_TASK_CODE}). It was not "
-                f"loaded. Name your own copy of the task: {command('replay', archive.folder, '--task', 'FOLDER')}"
+                f"loaded. Name your own copy of the task: {command(verb, archive.folder, '--task', 'FOLDER')}"
             )
-        return task_of_run(archive, config.task, verb="replay")
-    task = task_of_run(archive, typed or config.task, verb="replay")
+        return task_of_run(archive, config.task, verb=verb)
+    task = task_of_run(archive, typed or config.task, verb=verb)
     recorded = archive.identity.get("task_digest", task.digest)
     if typed is not None and recorded != task.digest:
         raise InputError(
@@ -157,7 +158,7 @@ def replayed_task(archive: RunReader, *, typed: str | None, trust: bool) -> Task
 
 def nameable_task(archive: RunReader) -> str:
     """The task's folder for a printed command: the real one for the user's own runs, else a word to be replaced."""
-    return stored_config(archive).task if _is_own(archive) else "FOLDER"
+    return stored_config(archive).task if is_own(archive) else "FOLDER"
 
 
 def _shown(text: object) -> str:
@@ -169,7 +170,7 @@ def _is_noted(run_id: str | None, things: Sequence[str]) -> bool:
     if run_id is None:
         return False
     try:
-        descriptor = os.open(_state_folder() / run_id, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(state_folder("runs") / run_id, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             return _digest(things).encode("ascii") in file.read(1024 * 1024).split()
     except (OSError, RuntimeError):  # never noted here, or there is no home
@@ -182,7 +183,7 @@ def _remember(run_id: str | None, things: Sequence[str]) -> str | None:
     if run_id is None or _is_noted(run_id, things):
         return None
     try:
-        folder = _state_folder()
+        folder = state_folder("runs")
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(folder / run_id, flags, 0o600)
@@ -199,10 +200,10 @@ def _remember(run_id: str | None, things: Sequence[str]) -> str | None:
     return None
 
 
-def _state_folder() -> Path:
-    """The folder of the notes. Raises RuntimeError when the user has no home."""
+def state_folder(name: str) -> Path:
+    """A folder of this user's state: `runs` has the notes. Raises RuntimeError when the user has no home."""
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (state if state.is_absolute() else Path.home() / ".local" / "state") / "evolve" / "runs"
+    return (state if state.is_absolute() else Path.home() / ".local" / "state") / "evolve" / name
 
 
 def _digest(things: Sequence[str]) -> str:

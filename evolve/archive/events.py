@@ -292,6 +292,15 @@ class LatencyData(TypedDict):
     latency_s: Measured
 
 
+class FallenData(TypedDict):
+    """A claim that an audit did not confirm: the recorded and the measured value in the task's metric, and why."""
+
+    generation: Whole
+    claimed: Number | None
+    measured: Number | None
+    why: Line
+
+
 class ObjectiveData(TypedDict):
     """See `evaluator.objective.Objective`."""
 
@@ -837,11 +846,28 @@ class TuningBaselineEvent(_EventOfRun):
     """The result with the best numbers, in the task's metric; null without a correct program."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedEvent(_EventOfRun):
+    """Every program was scored again after the search (`evolve audit`), by the evaluator of that moment. No decision
+    uses the result."""
+
+    event: Literal["audited"] = "audited"
+    evaluator_version: Short
+    sandbox: Short
+    holds: Generations
+    """The generations whose recorded scores hold."""
+    falls: Annotated[tuple[FallenData, ...], Field(max_length=MAX_ITEMS)]
+    """Those whose scores do not: `generation`, the `claimed` and the `measured` value, and `why`."""
+    unjudged: Generations
+    """Those without a score, or with one that cannot be judged."""
+
+
 SessionEvent = CreatedEvent | ResumedEvent | StoppedEvent
 AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
 ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent
 RoundEvent = SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent
-Event = SessionEvent | AttemptEvent | CalledEvent | ProgramEvent | RoundEvent | NotedEvent | TuningBaselineEvent
+AfterEvent = TuningBaselineEvent | AuditedEvent
+Event = SessionEvent | AttemptEvent | CalledEvent | ProgramEvent | RoundEvent | NotedEvent | AfterEvent
 EVENTS: Final[Mapping[str, type[Event]]] = {
     str(member.default): kind for kind in get_args(Event) for member in fields(kind) if member.name == "event"
 }

@@ -12,6 +12,7 @@ from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
     AttemptEvent,
+    AuditedEvent,
     CalledEvent,
     ClosedEvent,
     CreatedEvent,
@@ -114,6 +115,7 @@ class State:
         self.times: dict[int, float] = {}  # by generation: when it got its present status
         self.moments: dict[int, Moment] = {}  # by generation, at its end
         self.tuning_baseline: TuningBaselineEvent | None = None  # under the present judge
+        self.audited: AuditedEvent | None = None  # the newest audit, under the present judge
         self.finished: str | None = None
         self.answered_since_stop = False
         self.funnel = Funnel()
@@ -131,6 +133,10 @@ class State:
             case SummarisingEvent() | SummarisedEvent() | ClosedEvent():
                 if not 1 <= event.programs <= len(self.programs):
                     raise ValueError(f"{name} for {event.programs} programs: {len(self.programs)} are on record")
+            case AuditedEvent():
+                audited = {*event.holds, *event.unjudged, *(fallen["generation"] for fallen in event.falls)}
+                if not audited <= self.statuses.keys():
+                    raise ValueError(f"{name}: there is no generation {min(audited - self.statuses.keys())}")
             case TuningBaselineEvent():
                 if not self.programs:
                     raise ValueError(f"{name}: there is no initial program")
@@ -205,6 +211,9 @@ class State:
 
     def _tuned(self, event: TuningBaselineEvent) -> None:
         self.tuning_baseline = event
+
+    def _audited(self, event: AuditedEvent) -> None:
+        self.audited = event
 
     def _reordered(self, event: ReorderedEvent) -> None:
         self.reordered[event.generation] = read_as(OrderRange, event.orders)
@@ -285,6 +294,7 @@ class State:
             self._keep(replace(record, stale=True))
         self.held_out_scores, self.fresh_checks, self.reordered, self.certificates = {}, {}, {}, {}
         self.confirmed, self.refuted, self.first, self.tuning_baseline = {}, {}, {}, None
+        self.audited = None
         self._clear_best()
         self._look_for_lead()
 
@@ -508,6 +518,7 @@ CONSEQUENCES: Final[Mapping[type, Callable[[State, Any], None]]] = {
     SummarisedEvent: State._summarised,
     ClosedEvent: State._summarised,
     TuningBaselineEvent: State._tuned,
+    AuditedEvent: State._audited,
     NotedEvent: lambda state, event: None,  # the timeline has it; nothing else follows from it
 }
 """What each kind of event changes."""

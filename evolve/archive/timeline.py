@@ -7,6 +7,7 @@ from typing import Final
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
+    AuditedEvent,
     CalledEvent,
     CreatedEvent,
     Event,
@@ -65,6 +66,9 @@ class Timeline:
             case NotedEvent():
                 self.notes.append(event)
                 return  # it is no work
+            case AuditedEvent():
+                self._all_touched = self.events
+                return  # no part of any session
             case ExcludedEvent():  # the best after each generation may differ
                 self._all_touched = self.events
             case CreatedEvent() | ResumedEvent() | StoppedEvent():

@@ -236,6 +236,16 @@ def _replay(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
+def _audit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", metavar="RUN", help=_RUN)
+    parser.add_argument(
+        "--workers", type=positive, metavar="N", help="programs to score at a time (default: one for each core)"
+    )
+    _of_a_foreign_task(parser)
+    _sandbox(parser)
+    _json(parser)
+
+
 def _rerun(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help="a run's name or folder; it is not changed")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the new archive in FOLDER (default: delete it)")
@@ -450,6 +460,7 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "report": ("runs as one HTML file, to look at and to send", _report),
     "view": ("runs as live pages in a browser", _view),
     "replay": ("score a program again and compare with the record", _replay),
+    "audit": ("score every program of a run again: which claims hold", _audit),
     "rerun": ("repeat a whole run from its record, and compare", _rerun),
     "place": ("place models on a real cluster, by discovered programs", _place),
     "bounds": ("the proven bounds of a suite; prove them again", _bounds),

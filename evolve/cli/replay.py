@@ -3,6 +3,7 @@
 import argparse
 
 from evaluator.opening import open_evaluator
+from evolve.apps.audit.recorded import score_again
 from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.cli.options import confined, warn_of
@@ -17,17 +18,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and compare each instance, except for its runtime: 0 when all agree, 1 when they do not."""
     with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
-        recorded, source = archive.evaluation(program), archive.source(program)
+        recorded, seed = archive.evaluation(program), archive.identity["seed"]
         short = short_commits(record.commit for record in archive.programs)[program.commit]
         task = replayed_task(archive, typed=arguments.task, trust=arguments.trust)
-        seed = archive.identity["seed"]
-    with open_evaluator(
-        task, task.suite(recorded.suite), workers=1, seed=seed, confined=confined(arguments)
-    ) as evaluator:
-        warn_of(evaluator.sandbox)
-        replayed = evaluator.evaluate(source)
-        if recorded.strict is not None:
-            replayed = evaluator.examine(source, replayed)
+        suite = task.suite(recorded.suite)
+        with open_evaluator(task, suite, workers=1, seed=seed, confined=confined(arguments)) as evaluator:
+            warn_of(evaluator.sandbox)
+            (replayed,) = score_again(archive, [program], evaluator)
     comparison = replay.compare(recorded, replayed)
     if arguments.json:
         output.print_json(replay.to_json(program, recorded, replayed, comparison))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from evaluator.evaluation import Evaluation, headline_of_error
+from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome, headline_of_error
 from evaluator.untrusted import one_line
 from evolve.review.replay import compare, conclusion
 
@@ -35,11 +35,11 @@ class ClaimVerdict(StrEnum):
 class Claim:
     """One row of an audit: a program by its commit or id, the claimed and the measured value, and the verdict.
 
-    The values are None where there is none, such as for a failed program. `why` is never empty for a claim that falls
-    or is not judged.
+    The values are None where there is none, such as for a failed program; `program` is None where there is no program.
+    `why` is never empty for a claim that falls or is not judged.
     """
 
-    program: str
+    program: str | None
     generation: int | None
     name: str
     claimed: float | None
@@ -86,6 +86,15 @@ def exit_code(claims: Sequence[Claim]) -> int:
     return 0 if count(claims, ClaimVerdict.HOLDS) else 3
 
 
+def summary(claims: Sequence[Claim]) -> str:
+    """The result of an audit in one sentence."""
+    holds, falls, unjudged = (count(claims, verdict) for verdict in ClaimVerdict)
+    if not holds and not falls:
+        return f"None of the {len(claims)} claims could be judged."
+    rest = f" {unjudged} could not be judged." if unjudged else ""
+    return f"Of {holds + falls} claims that could be judged, {holds} hold and {falls} fall.{rest}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
     """What another system's result folder states of one program.
@@ -122,13 +131,10 @@ class Formula:
 
 def claim_of_record(recorded: Evaluation, measured: Evaluation, *, program: str, generation: int, name: str) -> Claim:
     """The verdict on a recorded program of ours that was scored once more."""
-    unjudged, fallen = _why_unjudged(recorded, measured), compare(recorded, measured)
-    verdict, why = ClaimVerdict.HOLDS, ""
-    if unjudged is not None:
-        verdict, why = ClaimVerdict.UNJUDGED, unjudged
-    elif not fallen.equal:
-        fields = "; ".join(f"{name}: recorded {old!r}, measured {new!r}" for name, (old, new) in fallen.fields.items())
-        verdict, why = ClaimVerdict.FALLS, f"{conclusion(recorded, measured, fallen)} {fields}"
+    unjudged, fallen = _why_unjudged(recorded, measured), _why_fallen(recorded, measured)
+    if fallen and unjudged is None and recorded.outcome in _UNREPEATABLE:
+        unjudged = f"recorded as {recorded.outcome.value}, which need not repeat; here {measured.outcome.value}"
+    verdict = ClaimVerdict.UNJUDGED if unjudged else ClaimVerdict.FALLS if fallen else ClaimVerdict.HOLDS
     return Claim(
         program=program,
         generation=generation,
@@ -136,8 +142,12 @@ def claim_of_record(recorded: Evaluation, measured: Evaluation, *, program: str,
         claimed=recorded.value,
         measured=measured.value,
         verdict=verdict,
-        why=one_line(why.strip(), _MOST),
+        why=one_line(unjudged or fallen, _MOST),
     )
+
+
+_UNREPEATABLE: Final = OF_THE_MOMENT | {Outcome.NONDETERMINISTIC}
+"""Recorded failures of a program that claim no score, and that another evaluation need not show."""
 
 
 def _why_unjudged(recorded: Evaluation, measured: Evaluation) -> str | None:
@@ -146,11 +156,20 @@ def _why_unjudged(recorded: Evaluation, measured: Evaluation) -> str | None:
     if measured.spread is not None or recorded.spread is not None:
         return "the score depends on a clock or on chance, and does not repeat exactly"
     if recorded.evaluator_version != measured.evaluator_version:
-        return (
-            f"another evaluator made the record: version {recorded.evaluator_version[:16]}, "
-            f"this is {measured.evaluator_version[:16]}"
-        )
+        versions = recorded.evaluator_version[:16], measured.evaluator_version[:16]
+        return f"another evaluator made the record: version {versions[0]}, and this is {versions[1]}"
     return None
+
+
+def _why_fallen(recorded: Evaluation, measured: Evaluation) -> str:
+    comparison = compare(recorded, measured)
+    if not comparison.equal:
+        pairs = comparison.fields.items()
+        fields = "; ".join(f"{name}: recorded {before!r}, measured {after!r}" for name, (before, after) in pairs)
+        return f"{conclusion(recorded, measured, comparison)} {fields}"
+    if recorded.confirmed != measured.confirmed:
+        return f"scores in other orders: recorded {recorded.confirmed}, measured {measured.confirmed}"
+    return ""
 
 
 def claim_of_folder(claimed: Claimed, measured: Evaluation | None, formula: Formula | None) -> Claim:

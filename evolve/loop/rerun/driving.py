@@ -17,6 +17,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
+    AuditedEvent,
     ClosedEvent,
     EvaluatedEvent,
     Event,
@@ -61,7 +62,15 @@ from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
 
-_AFTER_THE_LOOP: Final = (ResumedEvent, StoppedEvent, NotedEvent, FreshEvent, ReorderedEvent, TuningBaselineEvent)
+_AFTER_THE_LOOP: Final = (
+    ResumedEvent,
+    StoppedEvent,
+    NotedEvent,
+    FreshEvent,
+    ReorderedEvent,
+    TuningBaselineEvent,
+    AuditedEvent,
+)
 _ASKING: Final = (JobKind.ASK, JobKind.TUNE)
 """What ends with an answer. What a search for better numbers found is taken from the record, as a model's answer is."""
 _AHEAD: Final = 2

@@ -12,6 +12,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
+    AuditedEvent,
     CalledEvent,
     ClosedEvent,
     CreatedEvent,
@@ -45,13 +46,13 @@ from evolve.core.invocation import command
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver, as_read, divergence_of, settled
 from evolve.trust import stored_config
 
-_DECIDES_NOTHING: Final = (CalledEvent, StoppedEvent, NotedEvent, FreshEvent)
-"""Calls made then, how sessions ended, notes, instances that chance drew."""
+_DECIDES_NOTHING: Final = (CalledEvent, StoppedEvent, NotedEvent, FreshEvent, AuditedEvent)
+"""Calls made then, how sessions ended, notes, instances that chance drew, audits."""
 _OF_THE_JUDGE: Final = (HeldOutEvent, ReorderedEvent, TuningBaselineEvent)
 _UNCOMPARED: Final = (*_DECIDES_NOTHING, ResumedEvent, LostEvent)
 _OF_THE_CLOCK: Final = frozenset({"seq", "t", "measured", "config", "certificate", "run_id"})
 _WHICH: Final = ("event", "generation", "attempt", "key", "programs")
-_BETWEEN_SESSIONS: Final = (ResumedEvent, NotedEvent)
+_BETWEEN_SESSIONS: Final = (ResumedEvent, NotedEvent, AuditedEvent)
 JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
 """Keys of a run's identity that say what scores its programs, wherever it runs."""
 
