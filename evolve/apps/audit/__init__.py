@@ -1,0 +1,1 @@
+"""Audits: every claim of a run, a result folder or an answer file, scored again."""
