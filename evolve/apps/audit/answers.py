@@ -34,8 +34,8 @@ _CLOSE: Final = Fraction(1, 10**9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """The place of a value among those listed for the task: 1 if none is better. `next_better` is the worst of the
-    better ones; `same` are those that differ by rounding only."""
+    """The place of a value among those listed for the task: `position` is 1 if none is better. `next_better` is the
+    worst of the better ones; `same` are those that differ by rounding only."""
 
     position: int
     listed: int
@@ -186,19 +186,15 @@ def _cell(path: Path, line: int, cell: str) -> int | float:
 
 def _too_deep(document: Any) -> str | None:
     """The key of a value that is nested too deep; None without one."""
-    waiting = [("", document, 1)]
+    waiting = [("", document, 1)] if isinstance(document, dict | list) else []
     while waiting:
         key, value, depth = waiting.pop()
-        if isinstance(value, dict | list):
-            if depth > MOST_DEPTH:
-                return key
-            inner = value.items() if isinstance(value, dict) else ((f"[{at}]", one) for at, one in enumerate(value))
-            waiting += [(f"{key}.{name}".lstrip("."), one, depth + 1) for name, one in inner if _holds(one)]
+        if depth > MOST_DEPTH:
+            return key
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(inner, dict | list):
+                waiting.append((f"{key}.{name}".lstrip("."), inner, depth + 1))
     return None
-
-
-def _holds(value: object) -> bool:
-    return isinstance(value, dict | list)
 
 
 def _lists_in(path: Path, document: Any, key: str | None) -> list[tuple[str, Any]]:
@@ -208,12 +204,17 @@ def _lists_in(path: Path, document: Any, key: str | None) -> list[tuple[str, Any
         document = _value_at(path, document, key)
     if not isinstance(document, dict):
         return [(key or "", document)]
-    lists = [(f"{key}.{where}" if key else where, value) for where, value in _lists_below(document)]
+    lists: list[tuple[str, Any]] = []
+    for where, value in _lists_below(document):
+        if all(value != other for _, other in lists):  # some files hold their best answer twice
+            lists.append((f"{key}.{where}" if key else where, value))
+        if len(lists) > MOST_LISTS:
+            raise InputError(
+                f"{_where(path, key or '')}: holds more than {MOST_LISTS} lists; name the answer by its key"
+            )
     if not lists:
         keys = ", ".join(one_line(str(name), 40) for name in list(document)[:5])
         raise InputError(f"{_where(path, key or '')}: holds no list (its keys: {keys or 'none'})")
-    if len(lists) > MOST_LISTS:
-        raise InputError(f"{_where(path, key or '')}: holds {len(lists)} lists; name the answer by its key")
     return lists
 
 

@@ -114,6 +114,11 @@ def test_one_permutation_fits_several_instances_until_one_is_named(judged: Judge
         judged(order, "txn_scheduling", instance=70)
 
 
+def test_an_answer_that_a_file_holds_twice_is_one_answer(judged: Judge) -> None:
+    result = judged({"best": {"values": STEPS}, "values": STEPS, "history": [0.5, "x"]})
+    assert (result.key, result.answers[0].digits) == ("best.values", "0.386666666666667")
+
+
 def test_an_answer_that_is_one_of_several_is_named_by_its_key(judged: Judge) -> None:
     document = {"before": {"values": [1, 1]}, "after": {"values": STEPS}}
     with pytest.raises(InputError, match=r"holds several answers to task 'erdos_overlap': before\.values, after\.val"):
@@ -161,7 +166,7 @@ WRONG = [
     ("[" * 100_000, {}, rf"answer\.json: (is nested deeper than {MOST_DEPTH} levels|not JSON)"),
     ('{"a": ' * 13 + "[1]" + "}" * 13, {}, rf"answer\.json: a(\.a)+: is nested deeper than {MOST_DEPTH} levels"),
     (f"[{'9' * 5000}]", {}, r"answer\.json: not JSON \(Exceeds the limit"),
-    (json.dumps({f"k{at}": [1] for at in range(101)}), {}, r"holds 101 lists; name the answer by its key"),
+    (json.dumps({f"k{at}": [at] for at in range(101)}), {}, r"holds more than 100 lists; name the answer by its key"),
     ("1\nx\n", {"name": "answer.csv"}, r"answer\.csv line 2: 'x' is not a number"),
 ]
 
