@@ -6,6 +6,7 @@ one must be an answer to the task; `key` names one where several are. A file is 
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,8 @@ MOST_LISTS: Final = 100
 """The most lists in objects that are tried."""
 DIGITS: Final = 15
 """Decimal places of a value."""
+_SHOWN: Final = 5
+"""The most keys in a message."""
 _CLOSE: Final = Fraction(1, 10**9)
 """The relative distance at which two values count as equal: listed values are rounded."""
 
@@ -106,10 +109,10 @@ def judge_file(
     readings = [_reading(task, suites, where, answer, instance) for where, answer in lists]
     accepted = [reading for reading in readings if reading.is_answer]
     if len(accepted) > 1:
-        keys = ", ".join(one_line(reading.key, 60) for reading in accepted)
+        keys = ", ".join(one_line(reading.key, 60) for reading in accepted[:_SHOWN])
         raise InputError(f"{_shown(path)}: holds several answers to task {task.name!r}: {keys}; name one by its key")
     if len(readings) > 1 and not accepted:
-        tried = "; ".join(f"{one_line(each.key, 60)}: {each.results[0].detail}" for each in readings[:3])
+        tried = "; ".join(f"{one_line(each.key, 60)}: {each.results[0].detail}" for each in readings[:_SHOWN])
         raise InputError(f"{_shown(path)}: none of its {len(readings)} lists answers task {task.name!r} ({tried})")
     reading = accepted[0] if accepted else readings[0]
     if len(reading.fits) > 1:
@@ -125,11 +128,11 @@ def read_answers(path: Path) -> Any:
     size = path.stat().st_size if path.is_file() else 0
     if size > MOST_BYTES:
         raise InputError(f"{_shown(path)}: has {size} bytes; at most {MOST_BYTES} are read")
-    text = read_text(path)
+    text = read_text(path).removeprefix("\ufeff")
     if path.suffix.lower() == ".csv":
         return _rows(path, text)
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_object)
     except RecursionError:
         raise InputError(f"{_shown(path)}: is nested deeper than {MOST_DEPTH} levels") from None
     except ValueError as cause:
@@ -184,6 +187,15 @@ def _cell(path: Path, line: int, cell: str) -> int | float:
     raise InputError(f"{_shown(path)} line {line}: {one_line(cell, 40)!r} is not a number")
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError for a key that it holds twice: readers differ on which one counts."""
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {key!r} is there twice")
+    return document
+
+
 def _too_deep(document: Any) -> str | None:
     """The key of a value that is nested too deep; None without one."""
     waiting = [("", document, 1)] if isinstance(document, dict | list) else []
@@ -213,9 +225,12 @@ def _lists_in(path: Path, document: Any, key: str | None) -> list[tuple[str, Any
                 f"{_where(path, key or '')}: holds more than {MOST_LISTS} lists; name the answer by its key"
             )
     if not lists:
-        keys = ", ".join(one_line(str(name), 40) for name in list(document)[:5])
-        raise InputError(f"{_where(path, key or '')}: holds no list (its keys: {keys or 'none'})")
+        raise InputError(f"{_where(path, key or '')}: holds no list (its keys: {_keys(document)})")
     return lists
+
+
+def _keys(document: Mapping[str, Any]) -> str:
+    return ", ".join(one_line(name, 40) for name in list(document)[:_SHOWN]) or "none"
 
 
 def _value_at(path: Path, document: Any, key: str) -> Any:
@@ -227,7 +242,7 @@ def _value_at(path: Path, document: Any, key: str) -> Any:
         head, rest = ".".join(parts[:length]), ".".join(parts[length:])
         if isinstance(document, dict) and head in document:
             return _value_at(path, document[head], rest)
-    keys = ", ".join(one_line(str(name), 40) for name in list(document)[:5]) if isinstance(document, dict) else "none"
+    keys = _keys(document) if isinstance(document, dict) else "none"
     raise InputError(f"{_shown(path)}: there is no key {one_line(key, 60)!r} (there: {keys})")
 
 

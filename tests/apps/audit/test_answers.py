@@ -28,6 +28,7 @@ NESTED = [
     {"solution": {"values": STEPS}, "score": 0.38, "author": "A"},
     {"erdos-overlap": {"solution": {"values": STEPS}}, "other": {"solution": {"vectors": [[1, 2], [3, 4]]}}},
     [float(step) for step in STEPS],
+    f"\ufeff{STEPS}",
 ]
 
 
@@ -160,6 +161,7 @@ def test_heights_above_one_are_infeasible_and_say_by_how_much(judged: Judge) -> 
 
 WRONG = [
     ("{", {}, r"answer\.json: not JSON \(.*line 1"),
+    ('{"values": [1], "values": [0.5, 1]}', {}, r"answer\.json: not JSON \(the key 'values' is there twice\)"),
     ("{}", {}, r"answer\.json: holds no list \(its keys: none\)"),
     ('{"score": 0.38, "code": "x"}', {}, r"holds no list \(its keys: score, code\)"),
     ('{"a": ["x"], "b": [[1]]}', {}, r"none of its 2 lists answers task .* \(a: height 0 is a str.*; b: height 0 is a"),
