@@ -3,7 +3,7 @@
 A part stands between the lines `<!-- begin: KIND ... -->` and `<!-- end -->`. Kinds: `source FILE FUNCTION` (the source
 of a function), `file FILE` (a whole file), `configuration` (every key, from its declaration), `events` (every event
 of the journal, from its class), `table TASK` and
-`families TASK` (what `docs/tables.py` measured).
+`families TASK` (what `docs/tables.py` measured), `records TASK` (published answers, judged again).
 """
 
 import argparse
@@ -86,6 +86,13 @@ def _field(name: str, field: ast.AnnAssign) -> str:
     return f"`{name}`" if field.value is None or isinstance(field.value, ast.Call) else f"`{name}`?"
 
 
+def records(task: str) -> str:
+    """The published answers to a task, judged again."""
+    from records import table
+
+    return table(task)
+
+
 def written(text: str) -> str:
     """The page with its parts as the code is now."""
 
@@ -103,6 +110,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "events": events,
     "table": task_table.drawn,
     "families": task_table.families,
+    "records": records,
 }
 
 

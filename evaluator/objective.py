@@ -76,12 +76,15 @@ SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE
 
 
 class ListedValue(Section):
-    """A value from a source, not proven to be the best: of the metric over a suite, or of one `instance`."""
+    """A value from a source, not proven to be the best: of the metric over a suite, or of one `instance`. `claimed` is
+    what the source states, with its digits; `record` names the file of the answer that has the value."""
 
     value: Exact
     source: str
     date: AsText = ""
     instance: int | None = None
+    claimed: AsText = ""
+    record: str = ""
 
     @property
     def where_from(self) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaluator.conversation import Conversation
-from evaluator.errors import EvaluatorError, TaskError
+from evaluator.errors import EvaluatorError, InvalidAnswer, TaskError
 from evaluator.evaluation import Summary, Verdict
 from evaluator.objective import ListedValue, Objective
 from evaluator.task_code import TaskModule, describe_value
@@ -75,6 +75,16 @@ class BoundCheck:
     instance: int
     holds: bool | None
     detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsGiven:
+    """An answer before the judge repairs it: its value, and the least tolerance with which it would be valid (0: it is
+    valid), which `why` explains."""
+
+    value: Fraction
+    tolerance: Fraction
+    why: str
 
 
 Converse = Callable[["Instance"], Conversation]
@@ -198,6 +208,18 @@ class Task:
                 last = len(chosen.instances) - 1
                 raise TaskError(f"suite {chosen.name!r} has no instance {index} (they go from 0 to {last})")
         return (_verified(solver, chosen.instances[index], limit_s) for index in wanted)
+
+    def as_given(self, instance: Instance, answer: object) -> AsGiven | None:
+        """An answer before the repair; None where the task has no `as_given.py`: its judge repairs nothing. Raises
+        TaskError, and InvalidAnswer for what is no answer."""
+        path = self.folder / "as_given.py"
+        if not path.is_file():
+            return None
+        module = TaskModule(path, ("as_given",), passed=(InvalidAnswer,))
+        given = module.call("as_given", f" on instance {instance.index}", instance.fresh(), answer)
+        if not isinstance(given, AsGiven):
+            raise module.wrong("as_given", f"returned {describe_value(given)}, not an AsGiven")
+        return given
 
     def exact(self, function: str) -> TaskModule:
         """The task's `exact.py`, which must define `function`; an EvaluatorError of it (no solver installed) goes

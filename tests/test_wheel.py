@@ -63,10 +63,11 @@ def test_a_wheel_adds_two_packages_and_nothing_else(wheel: Path) -> None:
         path.relative_to(ROOT)
         for folder in ("programs", "prompts")
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and not {"__pycache__", "records"} & set(path.parts)
     ]
     assert len(shipped) > 40
     assert {f"evaluator/_data/{path}" for path in shipped} <= set(names)
+    assert not any("/records/" in name for name in names)
     pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "evolve" / "view" / "static").iterdir()]
     assert len(pages) > 10
     assert set(pages) <= set(names)

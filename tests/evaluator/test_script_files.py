@@ -7,6 +7,7 @@ import pytest
 
 from evaluator.errors import SandboxError, TaskError
 from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.places import PROGRAMS
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
@@ -72,6 +73,13 @@ def test_without_a_judge_runs_and_hidden_files_cannot_be_read(tmp_path: Path, le
     folder = files(make_folder(tmp_path / "mine"), "data/table.csv", "runs/r/journal.jsonl", ".env", ".git/config")
     names = ["runs/r/journal.jsonl", ".env", ".git/config", "evaluate.py", "data/table.csv"]
     assert seen(load_task(str(folder)), level, names) == ["evaluate.py", "data/table.csv"]
+
+
+def test_the_published_answers_cannot_be_read(tmp_path: Path, level: str) -> None:
+    records = [str(path) for path in PROGRAMS.glob("*/records/*.json")]
+    assert len(records) == 7
+    folder = make_folder(tmp_path / "mine")
+    assert seen(load_task(str(folder)), level, [*records, "evaluate.py"]) == ["evaluate.py"]
 
 
 def test_a_module_next_to_the_script_is_imported(tmp_path: Path, level: str) -> None:

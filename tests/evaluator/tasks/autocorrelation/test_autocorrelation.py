@@ -196,14 +196,20 @@ def test_the_picture_shows_both_curves() -> None:
     assert f"C = {float(cost):.9f}" in text
 
 
-def test_the_suite_is_the_open_problem_and_claims_are_no_values() -> None:
-    suite = TASK.suite("first")
-    assert [instance.data for instance in suite.instances] == [{"max_n": 2000}]
+@pytest.mark.parametrize(("name", "max_n", "best"), [("first", 2000, 1.503132436), ("large", 30_000, 1.502862858705)])
+def test_a_suite_is_the_open_problem(name: str, max_n: int, best: float) -> None:
+    suite = TASK.suite(name)
+    assert [instance.data for instance in suite.instances] == [{"max_n": max_n}]
     assert suite.held_out is None
     assert TASK.judge.draw_instance is None
-    assert min(listed.value for listed in suite.best_known) == 1.503132436
-    assert "claimed, not checked" in min(suite.best_known, key=lambda listed: listed.value).source
-    assert len(json.dumps([1 / 3] * 2000)) < suite.limits.answer_bytes // 2
+    assert min(float(listed.value) for listed in suite.best_known) == best
+    assert len(json.dumps([1 / 3] * max_n)) < suite.limits.answer_bytes
+
+
+def test_thirty_thousand_heights_are_judged_and_one_more_is_refused() -> None:
+    instance = TASK.suite("large").instances[0]
+    assert judged([5e-324] * 30_000, instance).cost == 2
+    assert "there are 30001 heights" in judged([1.0] * 30_001, instance).detail
 
 
 @pytest.fixture(scope="module")
