@@ -237,11 +237,23 @@ def _replay(parser: argparse.ArgumentParser) -> None:
 
 
 def _audit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", metavar="RUN", help=_RUN)
+    parser.add_argument(
+        "what", metavar="WHAT", help="a run; a result folder of ShinkaEvolve or OpenEvolve; or a file of answers"
+    )
+    parser.add_argument("--task", metavar="T", help="the task: built in, or a folder; of a run, its present folder")
+    parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
+    parser.add_argument("--suite", metavar="S", help="the suite of a folder or of answers (default: the task's)")
     parser.add_argument(
         "--workers", type=positive, metavar="N", help="programs to score at a time (default: one for each core)"
     )
-    _of_a_foreign_task(parser)
+    parser.add_argument(
+        "--number", metavar="NAME", help="of a folder: its number that is the task's metric (default: what agrees)"
+    )
+    parser.add_argument(
+        "--claimed", type=float, metavar="X", help="of answers: the value stated for it (default: its value as given)"
+    )
+    parser.add_argument("--key", metavar="K", help="of answers: where in the file they are, such as solution.values")
+    parser.add_argument("--instance", type=int, metavar="I", help="of answers: the instance that the answer is for")
     _sandbox(parser)
     _json(parser)
 
@@ -460,7 +472,7 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "report": ("runs as one HTML file, to look at and to send", _report),
     "view": ("runs as live pages in a browser", _view),
     "replay": ("score a program again and compare with the record", _replay),
-    "audit": ("score every program of a run again: which claims hold", _audit),
+    "audit": ("score every claim of a run, folder or answer again", _audit),
     "rerun": ("repeat a whole run from its record, and compare", _rerun),
     "place": ("place models on a real cluster, by discovered programs", _place),
     "bounds": ("the proven bounds of a suite; prove them again", _bounds),

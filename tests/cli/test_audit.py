@@ -1,5 +1,6 @@
-"""`evolve audit RUN`: every recorded program is scored again."""
+"""`evolve audit`: every claim of a run, of a result folder or of a file of answers is judged again."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -9,6 +10,16 @@ import pytest
 from evolve.cli.main import main
 from tests.journals import events_of, rewrite
 from tests.loop.drawing import HALF, HONEST, TASK, configure
+from tests.result_folders import (
+    INITIAL,
+    LOSES_MODELS,
+    Made,
+    three_hundred,
+    variant,
+    write_database,
+    write_generations,
+    write_openevolve,
+)
 
 JOURNAL = Path("runs/mine/journal.jsonl")
 
@@ -39,15 +50,21 @@ def audits():
     return [event for event in events_of(JOURNAL) if event["event"] == "audited"]
 
 
-def test_an_honest_run_holds_and_says_so_in_its_record(mine, evolve, evolve_json):
+def test_an_honest_run_holds_and_says_so_in_its_record(mine, evolve_json):
     document = evolve_json("audit", "mine")
     assert document["falls"] == 0
     assert len(document["claims"]) == 5
     (event,) = audits()
     assert {*event["holds"], *event["unjudged"]} == set(range(5))
-    before = JOURNAL.read_bytes()
-    assert "Equal" in evolve("rerun", "mine"), "an audit changes neither the fingerprint nor a rerun"
-    assert JOURNAL.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_an_audit_changes_neither_the_fingerprint_nor_a_rerun(mine, evolve, evolve_json):
+    before = evolve_json("list", "mine")["fingerprint"]
+    evolve("audit", "mine")
+    assert len(audits()) == 1
+    assert evolve_json("list", "mine")["fingerprint"] == before
+    assert "Equal" in evolve("rerun", "mine")
 
 
 def test_a_tampered_cost_held_out_score_and_fresh_check_fall(mine, evolve_json):
@@ -74,6 +91,55 @@ def test_somebody_elses_run_is_audited_only_with_trust_and_gets_no_event(mine, e
     monkeypatch.setenv("XDG_STATE_HOME", str(mine / "state"))
     before = JOURNAL.read_bytes()
     assert "evolve audit runs/mine --task FOLDER" in evolve("audit", "mine", code=2)
-    assert "hold and 0 fall" in evolve("audit", "mine", "--trust", "--workers", "2")
+    assert "That fall: 0." in evolve("audit", "mine", "--trust", "--workers", "2")
     assert JOURNAL.read_bytes() == before
     assert list((mine / "state" / "evolve" / "audits").iterdir()) == []
+
+
+def test_a_result_folder_is_audited_without_being_imported(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    made = [Made(number=0, code=INITIAL), Made(number=1, code=variant(1), parent="id-000")]
+    made += [Made(number=2, code=variant(2), score=99.0), Made(number=3, code=variant(3), score=float("nan"))]
+    write_generations(tmp_path / "results", [*made, Made(number=4, code=LOSES_MODELS, score=24.5)])
+    before = sorted(tmp_path.rglob("*"))
+    document = evolve_json("audit", "results", "--task", "placement", code=1)
+    assert [claim["verdict"] for claim in document["claims"]] == ["holds", "holds", "falls", "falls", "falls"]
+    assert "above the proven bound 26.25" in document["claims"][2]["why"]
+    assert (document["holds"], document["falls"], document["unjudged"]) == (2, 3, 0)
+    assert document["system"] == "ShinkaEvolve"
+    assert sorted(tmp_path.rglob("*")) == before
+    assert "evolve audit results --task TASK" in evolve("audit", "results", code=2)
+    assert "--trust does not apply" in evolve("audit", "results", "--task", "placement", "--trust", code=2)
+
+
+def write_both(folder, made):
+    write_generations(folder, made)
+    write_database(folder / "programs.sqlite", made, wal=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", [write_generations, write_openevolve, write_both])
+def test_every_claim_of_three_hundred_programs_gets_its_verdict(write, tmp_path, evolve_json):
+    write(tmp_path / "results", three_hundred())
+    document = evolve_json("audit", tmp_path / "results", "--task", "placement", code=1)
+    assert len(document["claims"]) == 300
+    assert document["holds"] + document["falls"] + document["unjudged"] == 300
+    whys = [claim["why"] for claim in document["claims"] if claim["verdict"] == "falls"]
+    assert sum("above the proven bound" in why for why in whys) == 30
+    assert sum("of 16 models" in why for why in whys) == 30
+
+
+def test_an_answer_is_judged_exactly_and_against_what_is_stated_for_it(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    circles = [[0.1 + 0.2 * (i % 5), 0.1 + 0.2 * (i // 5), 0.1001] for i in range(25)] + [[0.2, 0.2, 0.001]]
+    Path("answer.json").write_text(json.dumps({"values": circles}))
+    words = ["audit", "answer.json", "--task", "circle_packing"]
+    document = evolve_json(*words, code=1)
+    (claim,) = document["claims"]
+    assert (claim["program"], claim["generation"], claim["verdict"]) == ("values", None, "falls")
+    assert claim["claimed"] == pytest.approx(25 * 0.1001 + 0.001)
+    assert "valid only with a tolerance of 0.0002 or more" in claim["why"]
+    assert document["answers"][0]["valid"] is False
+    exact = document["answers"][0]["digits"]
+    assert exact in evolve(*words, "--claimed", exact)
+    assert "there is no key 'nothing'" in evolve(*words, "--key", "nothing", code=2)

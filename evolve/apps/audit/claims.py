@@ -7,11 +7,11 @@ claim is judged whose score depends on a clock, or that the program could have w
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome, headline_of_error
+from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome, exceeds, headline_of_error
 from evaluator.untrusted import one_line
 from evolve.review.replay import compare, conclusion
 
@@ -19,7 +19,7 @@ TOLERANCE: Final = 1e-9
 """The largest relative difference of a folder's claim that holds: two ways of adding the same numbers."""
 SCORE: Final = "combined_score"
 """The recorded number that both other systems rank programs by."""
-_MOST: Final = 400
+MOST_OF_WHY: Final = 400
 """Characters of a reason."""
 
 
@@ -91,8 +91,7 @@ def summary(claims: Sequence[Claim]) -> str:
     holds, falls, unjudged = (count(claims, verdict) for verdict in ClaimVerdict)
     if not holds and not falls:
         return f"None of the {len(claims)} claims could be judged."
-    rest = f" {unjudged} could not be judged." if unjudged else ""
-    return f"Of {holds + falls} claims that could be judged, {holds} hold and {falls} fall.{rest}"
+    return f"Claims that hold: {holds}. That fall: {falls}. That could not be judged: {unjudged}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,11 +121,14 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formula:
-    """How a recorded number is computed: the number's name, the formula in words, and the value from an evaluation."""
+    """How a recorded number is computed: its name, in words what it is, its value and its proven bound from an
+    evaluation, and its sign: 1 where larger is better, else -1."""
 
     number: str
     words: str
     value: Callable[[Evaluation], float | None]
+    bound: Callable[[Evaluation], float | None] = lambda evaluation: None
+    sign: int = 1
 
 
 def claim_of_record(recorded: Evaluation, measured: Evaluation, *, program: str, generation: int, name: str) -> Claim:
@@ -142,7 +144,7 @@ def claim_of_record(recorded: Evaluation, measured: Evaluation, *, program: str,
         claimed=recorded.value,
         measured=measured.value,
         verdict=verdict,
-        why=one_line(unjudged or fallen, _MOST),
+        why=one_line(unjudged or fallen, MOST_OF_WHY),
     )
 
 
@@ -186,7 +188,7 @@ def claim_of_folder(claimed: Claimed, measured: Evaluation | None, formula: Form
         claimed=stated,
         measured=value if measured is not None and measured.correct else None,
         verdict=verdict,
-        why=one_line("; ".join(filter(None, (why, *claimed.notes))), _MOST),
+        why=one_line("; ".join(filter(None, (why, *claimed.notes))), MOST_OF_WHY),
     )
 
 
@@ -206,13 +208,46 @@ def _ruling(
         return ClaimVerdict.UNJUDGED, "the folder records no score"
     if not math.isfinite(stated):
         return ClaimVerdict.FALLS, f"the recorded score is {stated}, which is no number to rank by"
+    impossible = "" if formula is None else _why_impossible(stated, formula.bound(measured), formula)
+    if failed and (impossible or _is_fault(measured)):
+        said = f"recorded as correct; here {failed}"
+        return ClaimVerdict.FALLS, f"{impossible}; {said}" if impossible else said
     if failed:
-        return ClaimVerdict.FALLS, f"recorded as correct; here {failed}"
+        return ClaimVerdict.UNJUDGED, f"it does not run here, which the recorded evaluator may have let it: {failed}"
     if formula is None or value is None:
         return ClaimVerdict.UNJUDGED, "the formula of the recorded score is not known"
-    if math.isclose(stated, value, rel_tol=TOLERANCE):
+    if agree(stated, value):
         return ClaimVerdict.HOLDS, ""
-    return ClaimVerdict.FALLS, f"{formula.words}: recorded {stated!r}, measured {value!r}"
+    return ClaimVerdict.FALLS, impossible or f"{formula.words}: recorded {stated!r}, measured {value!r}"
+
+
+_FAULTS: Final = frozenset(
+    {Outcome.INVALID_OUTPUT, Outcome.INFEASIBLE, Outcome.EXCEPTION, Outcome.NONDETERMINISTIC, Outcome.OK}
+)
+"""Outcomes that show a wrong program; others may come from limits, packages or rights that it had elsewhere. A program
+whose outcome is ok and that is not correct is quarantined."""
+
+
+def _is_fault(measured: Evaluation) -> bool:
+    headline = headline_of_error(measured.detail)
+    return measured.outcome in _FAULTS and "ModuleNotFoundError" not in headline and "ImportError" not in headline
+
+
+def _why_impossible(stated: float, bound: float | None, formula: Formula) -> str:
+    if bound is None or not exceeds(formula.sign * stated, formula.sign * bound):
+        return ""
+    where = "above" if formula.sign > 0 else "below"
+    return f"{formula.words}: recorded {stated!r} is {where} the proven bound {bound!r}, so no program can reach it"
+
+
+def with_reason(claim: Claim, reason: str) -> Claim:
+    """A claim with a further reason at the end of `why`."""
+    return replace(claim, why=one_line(f"{claim.why}; {reason}", 2 * MOST_OF_WHY))
+
+
+def agree(claimed: float, measured: float) -> bool:
+    """Whether two values are the same by TOLERANCE."""
+    return math.isclose(claimed, measured, rel_tol=TOLERANCE)
 
 
 def _finite(value: float | None) -> float | None:

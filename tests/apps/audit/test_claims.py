@@ -139,9 +139,7 @@ def test_an_audit_ends_by_what_it_could_judge(make_evaluation: Make) -> None:
     holds = judged(make_evaluation(), make_evaluation())
     falls, unjudged = (replace(holds, verdict=verdict, why="so") for verdict in (FALLS, UNJUDGED))
     assert [exit_code(rows) for rows in ([holds, unjudged], [holds, falls], [unjudged], [])] == [0, 1, 3, 3]
-    assert summary([holds, falls, unjudged]) == (
-        "Of 2 claims that could be judged, 1 hold and 1 fall. 1 could not be judged."
-    )
+    assert summary([holds, falls, unjudged]) == "Claims that hold: 1. That fall: 1. That could not be judged: 1."
     assert summary([unjudged]) == "None of the 1 claims could be judged."
 
 
