@@ -12,7 +12,7 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation, headline_of_error
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
-from evolve.archive.events import AskedEvent, HeldOutEvent, Status
+from evolve.archive.events import AskedEvent, FallenData, HeldOutEvent, Status
 from evolve.archive.ranking import improves, paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, Moment, ProgramRecord
@@ -20,6 +20,7 @@ from evolve.core.usage import Spending
 from evolve.insights.credit import NOBODY, Credit, Credits, change_on, on_medians
 from evolve.insights.outcomes import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
+from evolve.review.audits import audited_text, fallen_json
 from evolve.review.calls import asked_for, attempt_json, with_kinds
 from evolve.review.curves import BestHistory
 from evolve.review.doubts import why_overfitted
@@ -85,11 +86,11 @@ COLUMNS: Final = shape_of(
     f"""n=generation status reason mark stage kind=patch_kind model island parents=parent_generations
     inspirations=inspiration_generations value=correct_value score=combined_score base change=value_change medians
     best_after name=shown_name why {_TAKEN} seconds spent_usd_after tokens_after position held_out=held_out_value
-    overfitted=why_overfitted excluded stale features commit wins best_wins document guidance followed
+    overfitted=why_overfitted excluded fallen stale features commit wins best_wins document guidance followed
     held_out_gap=held_out_value_gap"""
 )
 """A generation in the columns that pages are drawn from."""
-PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} excluded runtime_s claim")
+PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} audited excluded runtime_s claim")
 """The page of a program, without its texts and results."""
 
 
@@ -126,6 +127,12 @@ class GenerationReader:
     def best_history(self) -> BestHistory:
         """The best value at each journal position."""
         return BestHistory(self.archive)
+
+    @cached_property
+    def fallen(self) -> Mapping[int, FallenData]:
+        """The claims that fell in the newest audit, by generation."""
+        audited = self.archive.audited
+        return {} if audited is None else {each["generation"]: each for each in audited.falls}
 
     @cached_property
     def new_bests(self) -> frozenset[int]:
@@ -411,6 +418,8 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "quarantine": lambda g: g.program and g.program.quarantine,
     "overfitted": lambda g: g.program and g.program.overfitted,
     "excluded": lambda g: g.program and g.program.excluded,
+    "fallen": lambda g: (fallen := g.reader.fallen.get(g.generation)) and fallen_json(fallen),
+    "audited": lambda g: audited_text(g.reader.archive.audited, g.generation),
     "claimed": lambda g: g.program and g.program.claimed and asdict(g.program.claimed),
     "claim": lambda g: g.program and g.program.claimed and claim_text(g.program.claimed),
     "claimed_score": lambda g: g.program and g.program.claimed and g.program.claimed.score,

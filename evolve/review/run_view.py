@@ -12,6 +12,7 @@ from evaluator.untrusted import block
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, ProgramRecord
 from evolve.insights.yields import ModelYield, model_yields
+from evolve.review.audits import audit_json
 from evolve.review.curves import lines, sampled
 from evolve.review.doubts import against_best, held_out_change
 from evolve.review.generation_view import COLUMNS, STAGES, GenerationReader, GenerationView, Shape, shape_of
@@ -55,7 +56,8 @@ HEAD: Final = shape_of(
 )
 """The small keys of a page, which may change with every event."""
 REST: Final = shape_of(
-    "lines instances funnel failures yields models meta learning uplift calls config since_best tuning_baseline"
+    """lines instances funnel failures yields models meta learning uplift calls config since_best tuning_baseline
+    audit"""
 )
 """The keys of a page that need the whole run."""
 PAGE: Final = shape_of("name=run task suite seed run_id began=t") | HEAD | REST
@@ -331,5 +333,6 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "learning": lambda r: missing_reports(r.archive),
     "since_best": lambda r: standstill(r.archive),
     "tuning_baseline": lambda r: tuned_alone(r.archive),
+    "audit": lambda r: audit_json(r.archive.audited),
 }
 """Every other fact. To add one, add a line here and its name to the shapes that show it."""

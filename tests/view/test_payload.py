@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from evolve.archive.events import AuditedEvent
 from evolve.archive.reader import RunReader
 from evolve.archive.reports import Citation, Insight, InsightsReport, Recommendation, Round, Scratchpad, markdown
 from evolve.core.completion import CallEvent, CallPhase, Completion, PatchKey, meta_key
@@ -243,6 +244,29 @@ def test_a_run_cut_off_before_its_first_program_is_a_document_too(recorded_runs)
     json.dumps(document, allow_nan=False)
     assert (document["best"], document["path"], document["gens"]["n"]) == (None, [], [])
     assert changes(archive, 0)["events"] == 1
+
+
+def test_a_claim_that_an_audit_did_not_confirm_is_shown_with_the_measured_value(recorded_runs, make_evaluation):
+    run = recorded_runs("audited")
+    archive = record(run, make_evaluation)
+    before = run_document("audited", archive)
+    assert (before["audit"], set(column(before, "fallen").values())) == (None, {None})
+    fallen = {"generation": 8, "claimed": 25.0, "measured": 24.0, "why": "another cost"}
+    run.archive.add(
+        AuditedEvent(
+            evaluator_version="v1", sandbox="strong", holds=(0, 1, 3, 4), falls=(fallen,), unjudged=(2, 5, 6, 7)
+        )
+    )
+    assert column(changes(archive, before["events"]), "fallen")[8] == {
+        "claimed": 25.0,
+        "measured": 24.0,
+        "why": "another cost",
+    }
+    audit = run_document("audited", archive)["audit"]
+    assert (audit["holds"], audit["falls"], audit["unjudged"]) == (4, 1, 4)
+    texts = {n: generation_document(archive, n).get("audited") for n in (1, 5, 8)}
+    assert [texts[n].partition(":")[0] for n in texts] == ["holds", "could not be judged", "falls"]
+    assert texts[8].endswith("; another cost")
 
 
 def test_another_evaluator_makes_every_score_an_earlier_ones(recorded_runs, make_evaluation):

@@ -1,5 +1,5 @@
 import { button, h, picture, put } from "./dom.js";
-import { brief, changeOf, genLink, linesOf, textBlock, than, valueWithUnit } from "./texts.js";
+import { audited, brief, changeOf, genLink, linesOf, textBlock, than, valueWithUnit } from "./texts.js";
 import { count, decimalsFor, dollars, duration, fixed, percent, small, valueText } from "./numbers.js";
 import { facts, section } from "./parts.js";
 import { plainTable, table } from "./table.js";
@@ -122,7 +122,7 @@ export function notesPart(doc) {
 }
 
 export function valueLine(run, gen) {
-  return [h("span", { class: "tile-big number" }, valueWithUnit(run, gen.value)), "  ", gen.change === null ? null : [changeOf(run, gen.change, gen.medians), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? ` ${than(gen.change)} its parent` : ` ${than(gen.change)} generation ${gen.base}`)]];
+  return [h("span", { class: "tile-big number" }, audited(gen.fallen, valueWithUnit(run, gen.value))), "  ", gen.change === null ? null : [changeOf(run, gen.change, gen.medians), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? ` ${than(gen.change)} its parent` : ` ${than(gen.change)} generation ${gen.base}`)]];
 }
 
 export function copyButton(text) {

@@ -109,6 +109,12 @@ export function valueWithUnit(run, value) {
   return valueText(value) + (run.objective.unit && value !== null ? ` ${brief(run.objective.unit, 20)}` : "");
 }
 
+// A value; where an audit found another one, it is struck through, with the measured one behind it.
+export function audited(fallen, shown) {
+  if (!fallen) return shown;
+  return h("span", { class: "fallen", title: `claimed; an audit did not confirm it: ${brief(fallen.why, 400)}` }, h("s", null, shown), " ", h("span", { class: "bad" }, fallen.measured === null ? "no value" : valueText(fallen.measured)));
+}
+
 const LONGEST = 2000;
 
 // A text as lines; a line too long to draw is cut, with a note about its length.

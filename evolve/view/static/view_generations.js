@@ -1,7 +1,7 @@
 import { address, h, link } from "./dom.js";
 import { count, decimalsFor, dollars, duration, fixed, valueText } from "./numbers.js";
 import { runHead } from "./parts.js";
-import { brief, changeOf, markOf, signOf, worded } from "./texts.js";
+import { audited, brief, changeOf, markOf, signOf, worded } from "./texts.js";
 import { table } from "./table.js";
 
 // Every generation in one table.
@@ -16,13 +16,14 @@ function columnsOf(run) {
   const held = gens.held_out.some((value) => value !== null);
   const several = (key) => new Set(gens[key].filter((value) => value !== null && value !== "")).size > 1;
   // 1240 in all, so that no column is out of sight at 1280: name and words have the room of columns that are not there.
-  const room = (held ? 0 : 82) + (several("model") ? 0 : 78) + (several("island") ? 0 : 62) + (spends ? 0 : 144);
+  const wider = gens.fallen.some(Boolean) ? 84 : 0; // claimed and measured
+  const room = (held ? 0 : 82) + (several("model") ? 0 : 78) + (several("island") ? 0 : 62) + (spends ? 0 : 144) - wider;
   const words = (at) => `${faultOf(gens, at)} ${gens.why[at] || ""}`.trim();
   const time = (at) => (gens.t[at] === null ? null : gens.t[at] - run.began);
   return [
     { key: "n", title: "gen", width: 56, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
     { key: "mark", title: "outcome", width: 108, value: (at) => signOf(gens.mark[at], run).word, show: (at) => markOf(gens.mark[at], run) },
-    { key: "value", title: "value", hint: run.objective.metric, width: 96, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
+    { key: "value", title: "value", hint: run.objective.metric, width: 96 + wider, number: true, value: column("value"), show: (at) => audited(gens.fallen[at], plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])), tip: (at) => (gens.fallen[at] ? `claimed; measured ${valueText(gens.fallen[at].measured)}: ${brief(gens.fallen[at].why, 400)}` : "") },
     { key: "change", title: "change", width: 108, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => `${gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `than generation ${gens.base[at]} `}${gens.medians[at] ? "by medians" : ""}`, text: (at) => worded(run, gens.change[at]), hint: "against its parent; for a crossover, against the best program in its prompt" },
     ...(held ? [{ key: "held", title: "held-out", width: 82, number: true, value: column("held_out"), show: (at) => valueText(gens.held_out[at]) }] : []),
     { key: "name", title: "name", width: 68 + 0.4 * room, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => gens.name[at] },

@@ -40,6 +40,7 @@ function programHead(run, gen, doc) {
       ["parent", gen.parents.length ? parents : null], ["inspired by", gen.inspirations.length ? genLinks(run, gen.inspirations) : null],
       ["children", children.length ? genLinks(run, children, 24) : "none"], ["instances", gen.wins ? [winsOf(gen.wins), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? " better, same, worse than the parent" : ` better, same, worse than generation ${gen.base}`)] : null],
       ["against the best", gen.best_wins ? [winsOf(gen.best_wins), h("span", { class: "quiet" }, " better, same, worse than the best when it came")] : null],
+      ["audit", doc.audited ? h("span", { class: gen.fallen ? "bad" : null }, brief(doc.audited, 600)) : null],
       ["claimed", doc.claim ? brief(doc.claim, 600) : null],
       ["changed", gen.features.length ? gen.features.join(", ") : null],
       ["guided by", gen.document === null ? null : link(["run", run.name, "meta"], { document: gen.document }, `${gen.guidance ? `recommendation ${gen.guidance[1]}` : "the notes alone"} of the insights report after ${gen.document}`)],

@@ -6,7 +6,7 @@ import { percent, plural, small, valueText } from "./numbers.js";
 import { morph } from "./morph.js";
 import { inline } from "./marked.js";
 import { missing, runHead, section } from "./parts.js";
-import { behind, brief, changeOf, doubtWord, doubts, genLink, targetWord, than } from "./texts.js";
+import { audited, behind, brief, changeOf, doubtWord, doubts, genLink, targetWord, than } from "./texts.js";
 import { diffBlock } from "./difference.js";
 
 // The first screen of a run: its best, cost, lineage and checks.
@@ -23,7 +23,7 @@ function bestTile(run) {
   if (run.best === null || run.best === undefined) return tile("best", "–", "no correct program yet");
   const best = genOf(run, run.best);
   const from = initial && initial.value !== null ? `from ${valueText(initial.value)}, ` : "";
-  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`), " · ", link(["run", run.name, "program", run.best], { show: "code" }, "code"), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
+  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, audited(best.fallen, valueText(best.value)), [from, genLink(run, run.best, `generation ${run.best}`), " · ", link(["run", run.name, "program", run.best], { show: "code" }, "code"), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
 }
 
 // The best known value and the distance from it, unless the gap is to it anyway.
@@ -70,8 +70,10 @@ function believedTile(run) {
     sandbox ? `sandbox ${sandbox}` : null, `${quarantined || 0} quarantined`,
     fresh ? `fresh instances: ${brief(fresh.text, 300)}` : null,
   ].filter(Boolean).join(" · ");
-  if (against.length) return tile("checks", h("span", { class: "bad" }, `⚠ ${doubtWord(against)}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);
-  return tile("checks", run.best === null ? "–" : worse(run) ? "held-out got worse" : run.funnel.find((row) => row.stage === "new").count ? "✓ no check failed" : "–", run.best !== null && !run.funnel.find((row) => row.stage === "new").count ? "no proposal was evaluated: only the initial program stands" : below);
+  const audit = run.audit ? h("div", { class: run.audit.falls ? "bad" : null }, run.audit.text) : null;
+  if (run.audit && run.audit.falls) return tile("checks", h("span", { class: "bad" }, `⚠ ${plural(run.audit.falls, "claim falls", "claims fall")}`), [audit, against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);
+  if (against.length) return tile("checks", h("span", { class: "bad" }, `⚠ ${doubtWord(against)}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), audit, below]);
+  return tile("checks", run.best === null ? "–" : worse(run) ? "held-out got worse" : run.funnel.find((row) => row.stage === "new").count ? "✓ no check failed" : "–", run.best !== null && !run.funnel.find((row) => row.stage === "new").count ? "no proposal was evaluated: only the initial program stands" : [audit, below]);
 }
 
 // The gain of a step. A failed parent has no value to compare with, and a crossover is compared with another program than its parent.
