@@ -118,6 +118,17 @@ def write_both(folder, made):
 
 
 @pytest.mark.slow
+def test_the_audit_of_an_imported_run_judges_what_its_folder_claims(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    made = [Made(number=0, code=INITIAL), Made(number=1, code=variant(1), parent="id-000")]
+    write_database(tmp_path / "programs.sqlite", [*made, Made(number=2, code=variant(2), score=99.0, parent="id-000")])
+    evolve("import", tmp_path, "--name", "theirs", "--task", "placement")
+    document = evolve_json("audit", "theirs", code=1)
+    assert [claim["verdict"] for claim in document["claims"]] == ["holds", "holds", "falls"]
+    assert document["claims"][2]["claimed"] == 99.0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [write_generations, write_openevolve, write_both])
 def test_every_claim_of_three_hundred_programs_gets_its_verdict(write, tmp_path, evolve_json):
     write(tmp_path / "results", three_hundred())

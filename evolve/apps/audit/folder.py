@@ -16,7 +16,6 @@ from evaluator.certificate import KeptAnswers
 from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.opening import OpenedEvaluator
 from evaluator.suite_scorer import score_results
 from evaluator.task import Suite, Task
 from evolve.apps.audit.claims import (
@@ -31,6 +30,7 @@ from evolve.apps.audit.claims import (
 )
 from evolve.apps.audit.conventions import with_entry_point
 from evolve.apps.audit.measuring import AuditedProgram, KeptResults, measure
+from evolve.seams import Evaluator
 
 _AGREEING: Final = 2
 """The least number of different programs whose scores must agree before a formula counts as known."""
@@ -44,7 +44,7 @@ class FolderAudit:
     """The audit of the programs of one folder by one evaluator. `formula` is found by `claims`; None where it is not
     known."""
 
-    def __init__(self, claimed: Sequence[Claimed], task: Task, evaluator: OpenedEvaluator) -> None:
+    def __init__(self, claimed: Sequence[Claimed], task: Task, evaluator: Evaluator) -> None:
         self._claimed, self._task, self._evaluator = claimed, task, evaluator
         self._with_text = [each for each in claimed if each.source is not None]
         self.size = len(self._with_text)
@@ -56,6 +56,10 @@ class FolderAudit:
         programs = [AuditedProgram(source=self._source(each)) for each in self._with_text]
         evaluations = measure(self._evaluator, programs, kept, workers=workers, step=step)
         measured = {each.id: result for each, result in zip(self._with_text, evaluations, strict=True)}
+        return self.judge(measured, number=number)
+
+    def judge(self, measured: Mapping[str, Evaluation], *, number: str | None = None) -> list[Claim]:
+        """As `claims`, of programs that are measured already, by the id that is claimed."""
         self.formula = self._formula(measured, number)
         return [self._claim(each, measured.get(each.id)) for each in self._claimed]
 

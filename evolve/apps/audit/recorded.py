@@ -12,7 +12,8 @@ from itertools import zip_longest
 from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome
 from evaluator.fresh import MOST, draw_suite, paired
 from evaluator.waiting import threads
-from evolve.apps.audit.claims import Claim, ClaimVerdict, claim_of_record
+from evolve.apps.audit.claims import SCORE, Claim, Claimed, ClaimVerdict, claim_of_record
+from evolve.apps.audit.folder import FolderAudit
 from evolve.apps.audit.measuring import AuditedProgram, KeptResults, measure
 from evolve.archive.events import AuditedEvent, FallenData, FreshEvent
 from evolve.archive.reader import RunReader
@@ -68,6 +69,7 @@ class RunAudit:
                 generation=record.generation,
                 name=patch_label(record),
             )
+        self._judge_foreign(claims, evaluations)
         for generation, why in self._why_fallen_on_held_out(step):
             claims[generation] = _fallen(claims[generation], why)
         for generation, sample in self._samples:
@@ -77,6 +79,18 @@ class RunAudit:
             claims[generation] if generation in claims else self._without_program(generation)
             for generation in sorted(archive.statuses)
         ]
+
+    def _judge_foreign(self, claims: dict[int, Claim], evaluations: Sequence[Evaluation]) -> None:
+        """Put the verdict on what the folder claims of an imported program in the place of one that holds."""
+        pairs = zip(self._archive.programs, evaluations, strict=True)
+        measured = {record.generation: result for record, result in pairs if record.claimed is not None}
+        claimed = [_claimed_of(self._archive, self._archive.by_generation[generation]) for generation in measured]
+        audit = FolderAudit(claimed, self._evaluators.task, self._evaluators.evaluator)
+        judged = audit.judge({str(generation): result for generation, result in measured.items()})
+        for generation, claim in zip(measured, judged, strict=True):
+            ours = claims[generation]
+            if ours.verdict is ClaimVerdict.HOLDS:
+                claims[generation] = replace(claim, program=ours.program, name=ours.name)
 
     def _without_program(self, generation: int) -> Claim:
         return Claim(
@@ -134,6 +148,22 @@ class RunAudit:
         if (tally, correct) == recorded:
             return None
         return f"on fresh instances (better, equal, worse; correct): recorded {recorded}, measured {(tally, correct)}"
+
+
+def _claimed_of(archive: RunReader, record: ProgramRecord) -> Claimed:
+    """What the folder of an imported program claims, under the generation as id: several may have one id there."""
+    claim = record.claimed
+    assert claim is not None
+    return Claimed(
+        id=str(record.generation),
+        generation=record.generation,
+        name=claim.id,
+        source=archive.source(record),
+        correct=claim.correct,
+        where_from=claim.id,
+        numbers={} if claim.score is None else {SCORE: claim.score},
+        notes=claim.notes,
+    )
 
 
 def _fallen(claim: Claim, why: str | None) -> Claim:

@@ -109,10 +109,10 @@ export function valueWithUnit(run, value) {
   return valueText(value) + (run.objective.unit && value !== null ? ` ${brief(run.objective.unit, 20)}` : "");
 }
 
-// A value; where an audit found another one, it is struck through, with the measured one behind it.
+// A value; where a claim fell in an audit, the claimed value struck through, with the measured one behind it.
 export function audited(fallen, shown) {
   if (!fallen) return shown;
-  return h("span", { class: "fallen", title: `claimed; an audit did not confirm it: ${brief(fallen.why, 400)}` }, h("s", null, shown), " ", h("span", { class: "bad" }, fallen.measured === null ? "no value" : valueText(fallen.measured)));
+  return h("span", { class: "fallen", title: `claimed; an audit did not confirm it: ${brief(fallen.why, 400)}` }, h("s", null, fallen.claimed === null ? shown : valueText(fallen.claimed)), " ", h("span", { class: "bad" }, fallen.measured === null ? "no value" : valueText(fallen.measured)));
 }
 
 const LONGEST = 2000;
