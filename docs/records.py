@@ -14,6 +14,7 @@ from evaluator.places import resolve_path  # noqa: E402
 from evaluator.task import Task  # noqa: E402
 from evaluator.task_files import load_task  # noqa: E402
 from evolve.apps.audit.answers import JudgedAnswer, decimal_text, judge_file  # noqa: E402
+from evolve.apps.audit.given import reaches  # noqa: E402
 
 _PLACES = 15
 
@@ -53,12 +54,6 @@ def _judged(answer: JudgedAnswer, claimed: str, direction: Direction) -> list[st
         _validity(answer),
         "yes" if reaches(answer.value, claimed, direction) else "this artifact does not reach the value stated for it",
     ]
-
-
-def reaches(value: Fraction, claimed: str, direction: Direction) -> bool:
-    """Whether a value is as good as the claim, or rounds to it at the claim's own digits."""
-    places = len(claimed.partition(".")[2])
-    return direction.sign * (value - Fraction(claimed)) >= 0 or decimal_text(value, places) == claimed
 
 
 def _validity(answer: JudgedAnswer) -> str:

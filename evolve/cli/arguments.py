@@ -1,6 +1,7 @@
 """What each command takes. Light to import, so that `--help` and a mistyped option answer at once."""
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -250,7 +251,10 @@ def _audit(parser: argparse.ArgumentParser) -> None:
         "--number", metavar="NAME", help="of a folder: its number that is the task's metric (default: what agrees)"
     )
     parser.add_argument(
-        "--claimed", type=float, metavar="X", help="of answers: the value stated for it (default: its value as given)"
+        "--claimed",
+        type=_decimal,
+        metavar="X",
+        help="of answers: the value stated for it (default: its value as given)",
     )
     parser.add_argument("--key", metavar="K", help="of answers: where in the file they are, such as solution.values")
     parser.add_argument("--instance", type=int, metavar="I", help="of answers: the instance that the answer is for")
@@ -442,6 +446,12 @@ def _fresh_instances(text: str) -> int:
 
 def _port(text: str) -> int:
     return _whole(text, 65535, "no port: a number from 1 to 65535")
+
+
+def _decimal(text: str) -> str:
+    if re.fullmatch(r"-?[0-9]{1,30}(\.[0-9]{1,60})?", text, flags=re.ASCII) is None:
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not a decimal number such as 2.6359")
+    return text
 
 
 def _seconds(text: str) -> float:

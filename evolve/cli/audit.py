@@ -97,7 +97,7 @@ def _audit_answers(arguments: argparse.Namespace, path: Path) -> int:
     _refuse(arguments, *_OF_FOLDERS, "trust", "workers", what="a file of answers")
     task = _task(arguments)
     judged = judge_file(path, task, suite=arguments.suite, instance=arguments.instance, key=arguments.key)
-    claims = given.claims_of_answers(judged, arguments.claimed)
+    claims = given.claims_of_answers(task, judged, arguments.claimed)
     if not arguments.json:
         output.print_fields(given.fields(task, judged))
         output.say()

@@ -153,4 +153,5 @@ def test_an_answer_is_judged_exactly_and_against_what_is_stated_for_it(tmp_path,
     assert document["answers"][0]["valid"] is False
     exact = document["answers"][0]["digits"]
     assert exact in evolve(*words, "--claimed", exact)
+    assert evolve_json(*words, "--claimed", "3.0", code=1)["claims"][0]["claimed"] == 3.0
     assert "there is no key 'nothing'" in evolve(*words, "--key", "nothing", code=2)

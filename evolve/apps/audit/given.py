@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from evaluator.objective import Direction
 from evaluator.task import Task
 from evaluator.untrusted import one_line
 from evolve.apps.audit.answers import DIGITS, JudgedAnswer, JudgedFile, Rank, decimal_text
@@ -11,29 +12,36 @@ from evolve.apps.audit.claims import MOST_OF_WHY, Claim, ClaimVerdict, agree
 from evolve.core.errors import InputError
 
 
-def claims_of_answers(judged: JudgedFile, stated: float | None) -> list[Claim]:
-    """A row for each answer. The claim is the `stated` value of the file's only answer, or else the value that the
-    answer has before any repair. Raises InputError for one stated value of several answers."""
+def claims_of_answers(task: Task, judged: JudgedFile, stated: str | None) -> list[Claim]:
+    """A row for each answer. The claim is the decimal number `stated` for the file's only answer, or else the value
+    that the answer has before any repair. Raises InputError for one stated value of several answers."""
     if stated is not None and len(judged.answers) != 1:
         raise InputError(f"{judged.path}: has {len(judged.answers)} answers, and --claimed states the value of one")
-    return [_claim(judged, answer, stated) for answer in judged.answers]
+    return [_claim(judged, answer, stated, task.objective.per_instance) for answer in judged.answers]
 
 
-def _claim(judged: JudgedFile, answer: JudgedAnswer, stated: float | None) -> Claim:
+def reaches(value: Fraction, claimed: str, direction: Direction) -> bool:
+    """Whether a value is as good as the claim, or rounds to it at the claim's own digits."""
+    places = len(claimed.partition(".")[2])
+    return direction.sign * (value - Fraction(claimed)) >= 0 or decimal_text(value, places) == claimed
+
+
+def _claim(judged: JudgedFile, answer: JudgedAnswer, stated: str | None, direction: Direction) -> Claim:
+    claimed = None if stated is None else float(stated)
     if stated is None and answer.given is not None:
-        stated = float(answer.given.value)
+        claimed = float(answer.given.value)
     verdict, why = ClaimVerdict.FALLS, f"{answer.outcome.value}: {answer.detail}"
-    if answer.value is not None:
-        holds = stated is None or agree(stated, float(answer.value))
+    if (value := answer.value) is not None:
+        holds = reaches(value, stated, direction) if stated else claimed is None or agree(claimed, float(value))
         verdict = ClaimVerdict.HOLDS if holds else ClaimVerdict.FALLS
-        reasons = [] if holds else [f"its exact value is {answer.digits}"]
+        reasons = [] if holds else [f"this answer does not reach the value stated for it: it has {answer.digits}"]
         why = "; ".join([*reasons, *_why_invalid(answer)])
     return Claim(
         program=judged.key or judged.path.name,
         generation=None,
         name=answer.description,
-        claimed=stated,
-        measured=None if answer.value is None else float(answer.value),
+        claimed=claimed,
+        measured=None if value is None else float(value),
         verdict=verdict,
         why=one_line(why, MOST_OF_WHY),
     )
