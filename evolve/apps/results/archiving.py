@@ -67,6 +67,8 @@ def import_results(
     """Make the run `folder` of a result folder: each program with a text is evaluated on the task of `config`. Returns
     why the run could not be noted as this user's, if so.
 
+    The run's limit is the number of its programs; a resume raises it.
+
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
     require_git()
@@ -77,6 +79,7 @@ def import_results(
     if folder.exists():
         raise ArchiveError(f"{folder} exists already; choose another --name")
     require_disk(folder.parent)
+    config = config.model_copy(update={"generations": max(1, len(programs) - 1)})  # all of them are made
     task = load_task(config.task)
     with open_evaluators(
         task, config.suite, workers=config.workers, control=read_source(task.initial), confined=confined
