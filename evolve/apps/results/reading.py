@@ -3,6 +3,7 @@
 What cannot be read becomes a note, and reading goes on.
 """
 
+import hashlib
 import json
 import os
 import stat
@@ -37,14 +38,18 @@ class FolderReader:
         self.folder = folder
         self.notes: list[str] = []
         self._left = MAX_TOTAL
+        self._digests: dict[str, bytes] = {}
         if not folder.is_dir():
             raise InputError(f"{one_line(str(folder))}: is not a folder; name a folder of results")
         self._kinds(folder)
 
     def note(self, sentence: str) -> None:
-        """Keep a sentence for people; those beyond MAX_NOTES are only counted by a last one."""
+        """Keep a sentence for people, once; one more says that there are more than MAX_NOTES."""
+        line = one_line(sentence, 400)
+        if line in self.notes:
+            return
         if len(self.notes) < MAX_NOTES:
-            self.notes.append(one_line(sentence, 400))
+            self.notes.append(line)
         elif len(self.notes) == MAX_NOTES:
             self.notes.append("further notes were left out")
 
@@ -94,6 +99,18 @@ class FolderReader:
         """The text of a file, also of one that is not quite UTF-8; None where it cannot be read."""
         content = self.data(path, most)
         return None if content is None else content.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def is_repeated(self, path: Path) -> bool:
+        """Whether a file of that name was asked for before and had the same content; that takes nothing of
+        MAX_TOTAL."""
+        content = self.data(path, MAX_DOCUMENT)
+        if content is None:
+            return False
+        self._left += len(content)
+        digest = hashlib.sha256(content).digest()
+        repeated = self._digests.get(path.name) == digest
+        self._digests[path.name] = digest
+        return repeated
 
     def document(self, path: Path) -> Mapping[str, Any] | None:
         """The JSON object in a file; None, with a note unless it is missing, where there is none."""
