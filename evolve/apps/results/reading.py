@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ MAX_DOCUMENT: Final = 16 * 1024 * 1024
 """Bytes of a JSON document, an answer or a report."""
 MAX_TOTAL: Final = 1024 * 1024 * 1024
 """Bytes that are read of a folder in all."""
-MAX_NOTES: Final = 200
+MAX_NOTES: Final = 20_000
 """Notes that are kept of a folder."""
 
 
@@ -37,6 +37,7 @@ class FolderReader:
         """Raises InputError unless it is a folder that can be listed."""
         self.folder = folder
         self.notes: list[str] = []
+        self._noted: set[str] = set()
         self._left = MAX_TOTAL
         self._digests: dict[str, bytes] = {}
         if not folder.is_dir():
@@ -46,8 +47,9 @@ class FolderReader:
     def note(self, sentence: str) -> None:
         """Keep a sentence for people, once; one more says that there are more than MAX_NOTES."""
         line = one_line(sentence, 400)
-        if line in self.notes:
+        if line in self._noted:
             return
+        self._noted.add(line)
         if len(self.notes) < MAX_NOTES:
             self.notes.append(line)
         elif len(self.notes) == MAX_NOTES:
@@ -61,7 +63,7 @@ class FolderReader:
         """The names of the regular files in a folder, sorted; links are none."""
         return self._named(folder, stat.S_ISREG)
 
-    def _named(self, folder: Path, is_kind: Any) -> list[str]:
+    def _named(self, folder: Path, is_kind: Callable[[int], bool]) -> list[str]:
         try:
             return [name for name, mode in self._kinds(folder) if is_kind(mode)]
         except InputError as cause:
