@@ -29,6 +29,7 @@ from tests.result_folders import (
     three_hundred,
     variant,
     write_database,
+    write_generations,
     write_openevolve,
 )
 
@@ -116,6 +117,20 @@ def test_the_folders_own_evaluator_scores_too(tmp_path: Path) -> None:
     with RunReader.open(tmp_path / "runs" / "own") as reader:
         assert [(record.combined_score, record.self_judged) for record in reader.programs] == [(0.5, True), (1.5, True)]
         assert [record.claimed and record.claimed.score for record in reader.programs] == [30.0, 30.0]
+
+
+def test_a_program_with_the_entry_point_of_its_system_runs(tmp_path: Path) -> None:
+    circles = "[(0.25, 0.25), (0.75, 0.75)] + [(0.75, 0.25), (0.25, 0.75)]"
+    code = f"def run_packing():\n    return {circles}, [0.25] * 4, 99.0\n"
+    write_generations(tmp_path / "results", [Made(number=0, code=code, score=99.0)])
+    config = Config(task="circle_packing", suite="n26", workers=1)
+    import_results(read_results(tmp_path / "results"), config, tmp_path / "runs" / "circles")
+    with RunReader.open(tmp_path / "runs" / "circles") as reader:
+        record = reader.programs[0]
+        assert reader.source(record).startswith(code)
+        assert "4 circles" in reader.evaluation(record).detail
+    assert record.claimed is not None
+    assert record.claimed.notes == ("its entry point pack was added by the import",)
 
 
 def test_their_reports_are_kept_with_a_warning(archive: RunReader) -> None:
