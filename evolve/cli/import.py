@@ -69,7 +69,7 @@ def _print(results: ResultFolder, folder: Path, unnoted: str | None) -> None:
     with RunReader.open(folder) as archive:
         output.say(headline(folder.name, archive))
         output.say(
-            f"imported from {results.system}: its scores are claims, and ours are measured"
+            f"imported from {results.system}; the scores of the folder are claims, ours are measured here"
             + (f"; {counted(without, 'program')} without a usable text left out" if without else "")
             + (f"; {counted(len(results.reports), 'report')}" if results.reports else "")
         )

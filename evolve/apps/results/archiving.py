@@ -11,15 +11,17 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from evaluator.evaluation import FARTHEST
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
+from evaluator.task import Task
 from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
 from evaluator.waiting import threads
+from evolve.apps.audit.conventions import with_entry_point
 from evolve.apps.results.values import Report, ResultFolder, ResultProgram
 from evolve.archive.archive import Archive
 from evolve.archive.disk import os_errors_as_machine_errors
@@ -67,17 +69,20 @@ def import_results(
     """Make the run `folder` of a result folder: each program with a text is evaluated on the task of `config`. Returns
     why the run could not be noted as this user's, if so.
 
+    The run's limit is the number of its programs; a resume raises it.
+
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
     require_git()
     config, heard = with_absolute_paths(config), listener or ImportListener()
-    programs = [program for program in results.programs if program.claimed.source is not None]
+    task = load_task(config.task)
+    programs = [_runnable(program, task) for program in results.programs if program.claimed.source is not None]
     if not programs:
         raise InputError(f"{one_line(str(results.folder))}: none of its {len(results.programs)} programs has a text")
     if folder.exists():
         raise ArchiveError(f"{folder} exists already; choose another --name")
     require_disk(folder.parent)
-    task = load_task(config.task)
+    config = config.model_copy(update={"generations": max(1, len(programs) - 1)})  # all of them are made
     with open_evaluators(
         task, config.suite, workers=config.workers, control=read_source(task.initial), confined=confined
     ) as evaluators:
@@ -111,6 +116,16 @@ def _whole(folder: Path) -> Iterator[Path]:
     except BaseException:  # boundary: whatever happened, nothing is left behind
         shutil.rmtree(place, ignore_errors=True)
         raise
+
+
+def _runnable(program: ResultProgram, task: Task) -> ResultProgram:
+    """The program, with the entry point of the task where it has that of the other system."""
+    source = program.claimed.source or ""
+    adapted = with_entry_point(source, task.name, task.entry_point)
+    if adapted == source:
+        return program
+    claimed = replace(program.claimed, source=adapted)
+    return replace(program, claimed=claimed).noted(f"its entry point {task.entry_point} was added by the import")
 
 
 def _hash(program: ResultProgram, evaluators: EvaluatorPair) -> str:

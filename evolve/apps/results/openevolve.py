@@ -36,7 +36,7 @@ def read_openevolve(reader: FolderReader) -> list[ResultProgram]:
         islands = _islands(reader, checkpoint)
         folder = checkpoint.folder / "programs"
         for name in reader.files(folder):
-            if not name.endswith(".json"):
+            if not name.endswith(".json") or reader.is_repeated(folder / name):
                 continue
             if len(programs) >= MAX_PROGRAMS:
                 reader.note(f"{folder}: more than {MAX_PROGRAMS} programs; the others were not read")

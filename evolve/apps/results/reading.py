@@ -3,10 +3,11 @@
 What cannot be read becomes a note, and reading goes on.
 """
 
+import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ MAX_DOCUMENT: Final = 16 * 1024 * 1024
 """Bytes of a JSON document, an answer or a report."""
 MAX_TOTAL: Final = 1024 * 1024 * 1024
 """Bytes that are read of a folder in all."""
-MAX_NOTES: Final = 200
+MAX_NOTES: Final = 20_000
 """Notes that are kept of a folder."""
 
 
@@ -36,15 +37,21 @@ class FolderReader:
         """Raises InputError unless it is a folder that can be listed."""
         self.folder = folder
         self.notes: list[str] = []
+        self._noted: set[str] = set()
         self._left = MAX_TOTAL
+        self._digests: dict[str, bytes] = {}
         if not folder.is_dir():
             raise InputError(f"{one_line(str(folder))}: is not a folder; name a folder of results")
         self._kinds(folder)
 
     def note(self, sentence: str) -> None:
-        """Keep a sentence for people; those beyond MAX_NOTES are only counted by a last one."""
+        """Keep a sentence for people, once; one more says that there are more than MAX_NOTES."""
+        line = one_line(sentence, 400)
+        if line in self._noted:
+            return
+        self._noted.add(line)
         if len(self.notes) < MAX_NOTES:
-            self.notes.append(one_line(sentence, 400))
+            self.notes.append(line)
         elif len(self.notes) == MAX_NOTES:
             self.notes.append("further notes were left out")
 
@@ -56,7 +63,7 @@ class FolderReader:
         """The names of the regular files in a folder, sorted; links are none."""
         return self._named(folder, stat.S_ISREG)
 
-    def _named(self, folder: Path, is_kind: Any) -> list[str]:
+    def _named(self, folder: Path, is_kind: Callable[[int], bool]) -> list[str]:
         try:
             return [name for name, mode in self._kinds(folder) if is_kind(mode)]
         except InputError as cause:
@@ -94,6 +101,18 @@ class FolderReader:
         """The text of a file, also of one that is not quite UTF-8; None where it cannot be read."""
         content = self.data(path, most)
         return None if content is None else content.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def is_repeated(self, path: Path) -> bool:
+        """Whether a file of that name was asked for before and had the same content; that takes nothing of
+        MAX_TOTAL."""
+        content = self.data(path, MAX_DOCUMENT)
+        if content is None:
+            return False
+        self._left += len(content)
+        digest = hashlib.sha256(content).digest()
+        repeated = self._digests.get(path.name) == digest
+        self._digests[path.name] = digest
+        return repeated
 
     def document(self, path: Path) -> Mapping[str, Any] | None:
         """The JSON object in a file; None, with a note unless it is missing, where there is none."""

@@ -410,8 +410,12 @@ def documents_are_strange(folder: Path, outside: Path) -> None:
 
 
 @hostile
-def code_is_half_a_pair(folder: Path, outside: Path) -> None:
-    checkpoint(folder, {"a.json": '{"id": "a\\ud800", "code": "x = \'\\ud800\'", "metadata": {"changes": "\\udfff"}}'})
+def texts_hold_half_a_pair(folder: Path, outside: Path) -> None:
+    half = "\\ud800\\u0000\\u001b[2J"
+    code = '{"id": "a", "code": "x = \'\\ud800\'"}'
+    others = '"metadata": {"changes": "%s", "model": "%s"}, "prompts": {"p": {"user": "%s", "responses": ["%s"]}}'
+    named = '{"id": "%s", "code": "x = 1\\n", "parent_id": "honest", "metrics": {"%s": 1}, ' + others + "}"
+    checkpoint(folder, {"a.json": code, "b.json": named % ((half,) * 6)})
 
 
 @hostile

@@ -9,22 +9,27 @@ from typing import Any
 import pytest
 
 import evolve
+from evolve.apps.importing.task import from_openevolve
 from evolve.apps.results.archiving import ImportListener, import_results
 from evolve.apps.results.folder import read_results
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.core.config import Config
 from evolve.core.errors import ArchiveError, InputError
+from evolve.core.files import write_folder
 from evolve.core.program import PatchKind
 from evolve.loop.rerun.record import Record
+from evolve.trust import stored_config
 from tests.apps.results.hostile_folders import HOSTILE, SECRET
 from tests.result_folders import (
     INITIAL,
     INITIAL_SCORE,
+    Made,
     answer,
     three_hundred,
     variant,
     write_database,
+    write_generations,
     write_openevolve,
 )
 
@@ -47,7 +52,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was made of checkpoints."""
     place = tmp_path_factory.mktemp("other")
-    write_openevolve(place / "results", three_hundred()[:3], every=3)
+    write_openevolve(place / "results", three_hundred()[:5], every=5)
     import_results(read_results(place / "results"), CONFIG, place / "runs" / "other")
     return place / "runs" / "other"
 
@@ -86,6 +91,46 @@ def test_lineage_answers_and_costs_are_theirs(archive: RunReader) -> None:
     assert (orphan.parents, orphan.origin.kind, archive.attempts(6)) == ((), PatchKind.INITIAL, [])
     assert archive.programs[7].source_hash == archive.programs[1].source_hash
     assert archive.spent.cost_usd == pytest.approx(0.25 * 17)  # all but the initial program and the orphans (6, 16)
+
+
+def test_a_score_that_is_no_number_is_a_claim_too(other: Path) -> None:
+    with RunReader.open(other) as reader:
+        record = reader.programs[4]
+    assert record.claimed is not None
+    assert (record.correct, record.claimed.score, record.claimed.correct) == (True, None, None)
+    assert record.claimed.notes == ("its recorded score is nan",)
+
+
+def test_the_folders_own_evaluator_scores_too(tmp_path: Path) -> None:
+    theirs, task = tmp_path / "theirs", tmp_path / "task"
+    theirs.mkdir()
+    (theirs / "initial_program.py").write_text("def answer():\n    return 1.0\n")
+    (theirs / "evaluator.py").write_text(
+        "def evaluate(path):\n    scope = {}\n    exec(open(path).read(), scope)\n"
+        "    return {'combined_score': scope['answer']()}\n"
+    )
+    write_folder(task, from_openevolve(theirs, task, None).files)
+    made = [Made(number=n, code=f"def answer():\n    return {n}.5\n", score=30.0) for n in range(2)]
+    write_openevolve(theirs / "openevolve_output", made, every=2)
+    config = Config(task=str(task), workers=1)
+    import_results(read_results(theirs / "openevolve_output"), config, tmp_path / "runs" / "own")
+    with RunReader.open(tmp_path / "runs" / "own") as reader:
+        assert [(record.combined_score, record.self_judged) for record in reader.programs] == [(0.5, True), (1.5, True)]
+        assert [record.claimed and record.claimed.score for record in reader.programs] == [30.0, 30.0]
+
+
+def test_a_program_with_the_entry_point_of_its_system_runs(tmp_path: Path) -> None:
+    circles = "[(0.25, 0.25), (0.75, 0.75)] + [(0.75, 0.25), (0.25, 0.75)]"
+    code = f"def run_packing():\n    return {circles}, [0.25] * 4, 99.0\n"
+    write_generations(tmp_path / "results", [Made(number=0, code=code, score=99.0)])
+    config = Config(task="circle_packing", suite="n26", workers=1)
+    import_results(read_results(tmp_path / "results"), config, tmp_path / "runs" / "circles")
+    with RunReader.open(tmp_path / "runs" / "circles") as reader:
+        record = reader.programs[0]
+        assert reader.source(record).startswith(code)
+        assert "4 circles" in reader.evaluation(record).detail
+    assert record.claimed is not None
+    assert record.claimed.notes == ("its entry point pack was added by the import",)
 
 
 def test_their_reports_are_kept_with_a_warning(archive: RunReader) -> None:
@@ -144,7 +189,9 @@ def test_a_rerun_is_refused_and_a_resume_goes_on(imported: Path, tmp_path: Path)
         Record.open(imported)
     copy = tmp_path / "copy"
     shutil.copytree(imported, copy)
-    with evolve.resume(copy, settings={"generations": 20, "parallel": 1}) as run:
+    with RunReader.open(copy) as reader:
+        assert stored_config(reader).generations == 19  # all that were asked for are there
+    with evolve.resume(copy, settings={"generations": 20}) as run:
         assert [row["generation"] for row in run.generations][-1] == 20
         assert run.programs[3]["claimed_score"] == 24.5
 
