@@ -42,17 +42,18 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.what)
     if path.is_file():
         return _audit_answers(arguments, path)
-    folder = path if path.is_dir() and not (path / JOURNAL).is_file() else resolve_run(arguments.what)
-    if (folder / JOURNAL).is_file() or folder != path:
-        return _audit_run(arguments, folder)
-    return _audit_folder(arguments, folder)
+    folder = resolve_run(arguments.what)
+    is_run = (folder / JOURNAL).is_file()
+    return _audit_run(arguments, folder) if is_run else _audit_folder(arguments, folder)
 
 
 def _audit_run(arguments: argparse.Namespace, folder: Path) -> int:
     _refuse(arguments, *_OF_FOLDERS, *_OF_ANSWERS, "suite", what="a run")
     with RunReader.open(folder) as archive:
         task = replayed_task(archive, typed=arguments.task, trust=arguments.trust, verb="audit")
-        suite, seed = str(archive.identity["suite"]), archive.identity["seed"]
+        if not archive.programs:
+            raise InputError(f"{folder}: this run was cut off before its first program; there is nothing to audit")
+        suite, seed = str(archive.identity["suite"]), archive.identity.get("seed", 0)
         initial, workers = archive.source(archive.programs[0]), _workers(arguments)
         with open_evaluators(
             task, suite, workers=workers, control=initial, confined=confined(arguments), seed=seed

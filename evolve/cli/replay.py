@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and compare each instance, except for its runtime: 0 when all agree, 1 when they do not."""
     with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
-        recorded, seed = archive.evaluation(program), archive.identity["seed"]
+        recorded, seed = archive.evaluation(program), archive.identity.get("seed", 0)
         short = short_commits(record.commit for record in archive.programs)[program.commit]
         task = replayed_task(archive, typed=arguments.task, trust=arguments.trust)
         suite = task.suite(recorded.suite)

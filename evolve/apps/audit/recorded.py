@@ -11,8 +11,9 @@ from itertools import zip_longest
 
 from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome
 from evaluator.fresh import MOST, draw_suite, paired
+from evaluator.untrusted import one_line
 from evaluator.waiting import threads
-from evolve.apps.audit.claims import SCORE, Claim, Claimed, ClaimVerdict, claim_of_record
+from evolve.apps.audit.claims import MOST_OF_WHY, SCORE, Claim, Claimed, ClaimVerdict, claim_of_record
 from evolve.apps.audit.folder import FolderAudit
 from evolve.apps.audit.measuring import AuditedProgram, KeptResults, measure
 from evolve.archive.events import AuditedEvent, FallenData, FreshEvent
@@ -184,7 +185,12 @@ def event_of(claims: Sequence[Claim], evaluator: Evaluator) -> AuditedEvent:
         sandbox=evaluator.sandbox,
         holds=generations(ClaimVerdict.HOLDS),
         falls=tuple(
-            FallenData(generation=row["generation"], claimed=row["claimed"], measured=row["measured"], why=row["why"])
+            FallenData(
+                generation=row["generation"],
+                claimed=row["claimed"],
+                measured=row["measured"],
+                why=one_line(row["why"], MOST_OF_WHY),
+            )
             for row in fallen
         ),
         unjudged=generations(ClaimVerdict.UNJUDGED),
