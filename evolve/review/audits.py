@@ -11,7 +11,7 @@ def audit_json(audited: AuditedEvent | None) -> dict[str, Any] | None:
     if audited is None:
         return None
     holds, falls, unjudged = len(audited.holds), len(audited.falls), len(audited.unjudged)
-    text = f"audited on {time_text(audited.t)}: {holds} claims hold, {falls} fall, {unjudged} could not be judged"
+    text = f"audited on {time_text(audited.t)}: claims that hold {holds}, that fall {falls}, not judged {unjudged}"
     return {"t": audited.t, "holds": holds, "falls": falls, "unjudged": unjudged, "text": text}
 
 

@@ -6,6 +6,8 @@ from evaluator.untrusted import one_line
 from evolve.archive.events import FreshState
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
+from evolve.review.scores import value_text
+from evolve.review.texts import time_text
 
 
 def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:
@@ -71,4 +73,18 @@ def held_out_change(archive: RunReader) -> str | None:
 
 def against_best(archive: RunReader) -> list[str]:
     """The warnings about the best program, a sentence each; empty without any."""
-    return [*overfitted(archive), *unknown_elsewhere(archive)]
+    return [*overfitted(archive), *unknown_elsewhere(archive), *fallen(archive)]
+
+
+def fallen(archive: RunReader) -> list[str]:
+    """A sentence if the record of the best program did not hold in the newest audit; else empty. What the folder of an
+    imported program claims is no record of ours."""
+    best, audited = archive.best, archive.audited
+    if best is None or audited is None or best.claimed is not None:
+        return []
+    claims = [claim for claim in audited.falls if claim["generation"] == best.generation]
+    return [
+        f"generation {best.generation}, the best, did not hold in the audit of {time_text(audited.t)}: recorded "
+        f"{value_text(claim['claimed'])}, measured {value_text(claim['measured'])} ({one_line(claim['why'], 300)})."
+        for claim in claims
+    ]

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from evolve.cli.main import main
+from tests.apps.results.hostile_folders import HOSTILE, SECRET
+from tests.apps.results.test_hostile_folders import everything_in
 from tests.journals import events_of, rewrite
 from tests.loop.drawing import HALF, HONEST, TASK, configure
 from tests.result_folders import (
@@ -21,6 +23,7 @@ from tests.result_folders import (
     write_openevolve,
 )
 
+CLIMB = Path(__file__).resolve().parents[1] / "data" / "climb"
 JOURNAL = Path("runs/mine/journal.jsonl")
 
 
@@ -155,3 +158,28 @@ def test_an_answer_is_judged_exactly_and_against_what_is_stated_for_it(tmp_path,
     assert exact in evolve(*words, "--claimed", exact)
     assert evolve_json(*words, "--claimed", "3.0", code=1)["claims"][0]["claimed"] == 3.0
     assert "there is no key 'nothing'" in evolve(*words, "--key", "nothing", code=2)
+
+
+def test_a_run_without_a_program_is_refused_in_a_sentence(recorded_runs, bring, evolve):
+    bring(recorded_runs("nothing").archive.reader)
+    assert "cut off before its first program" in evolve("audit", "nothing", code=2)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_audit_of_a_hostile_folder_does_no_harm(name, tmp_path, monkeypatch, capfd):
+    folder, outside = tmp_path / "results", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    (outside / "secret.py").write_text(f"{SECRET} = 1\n")
+    (outside / "secret.json").write_text(f'{{"id": "{SECRET}", "code": "{SECRET}", "combined_score": 4711.0}}')
+    HOSTILE[name](folder, outside)
+    monkeypatch.chdir(outside)
+    before = everything_in(tmp_path)
+    for form in ([], ["--json"]):
+        code = main(["audit", str(folder), "--task", str(CLIMB), *form])
+        out, err = capfd.readouterr()
+        assert code in (0, 1, 2, 3)
+        assert SECRET not in out + err
+        assert {letter for letter in out + err if letter not in "\n\t" and not letter.isprintable()} == set()
+    assert everything_in(tmp_path) == before

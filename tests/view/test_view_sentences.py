@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluator.evaluation import headline_of_error
-from evolve.archive.events import FreshEvent, FreshState
+from evolve.archive.events import AuditedEvent, FreshEvent, FreshState
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.core.program import PatchKind
@@ -44,6 +44,26 @@ def test_a_best_that_fails_on_fresh_instances_is_warned_of_wherever_its_value_st
     assert "⚠ 24" in table and "⚠ warning" in table and table.count("⚠") == 2
     assert "no check failed" not in first
     assert "no check failed" in second and "⚠" not in second
+
+
+def test_what_fell_in_an_audit_is_struck_through_with_the_measured_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
+) -> None:
+    run = recorded_runs("audited")
+    run.propose(1, [run.initial()], source="b = 1\n", evaluation=make_evaluation(score=24.0))
+    fallen: Any = {"generation": 1, "claimed": 24.0, "measured": 21.5, "why": "another cost"}
+    run.archive.add(AuditedEvent(evaluator_version="v1", sandbox="strong", holds=(0,), falls=(fallen,), unjudged=()))
+    file = reported({"audited": run}, tmp_path, monkeypatch)
+    views = ["run/audited", "run/audited/generations", "run/audited/program/1"]
+    first, generations, program = texts_of(chromium, file, views)
+    assert "⚠ 1 claim falls" in first and "claims that hold 1, that fall 1, not judged 0" in first
+    assert "the best, did not hold in the audit" in first
+    assert all("24 21.500000" in text for text in (first, generations, program)), (first, generations, program)
+    assert "; another cost" in program
+    page = chromium.new_page()
+    page.goto(f"file://{file}#/run/audited/generations")
+    assert page.locator("s").all_inner_texts() == ["24"]
+    page.close()
 
 
 def test_held_out_values_stand_on_the_curve_next_to_a_ceiling_of_their_own(
