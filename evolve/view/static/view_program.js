@@ -60,7 +60,7 @@ function originFacts(run, gen, doc) {
 function comparedFacts(gen) {
   return [
     ["instances", gen.wins ? [winsOf(gen.wins), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? " better, same, worse than the parent" : ` better, same, worse than generation ${gen.base}`)] : null],
-    ["against the best", gen.best_wins ? [winsOf(gen.best_wins), h("span", { class: "quiet" }, " better, same, worse than the best when it came")] : null],
+    ["against the best", gen.best_wins ? [winsOf(gen.best_wins), h("span", { class: "quiet" }, " better, same, worse than the best at that time")] : null],
   ];
 }
 
