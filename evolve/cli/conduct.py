@@ -30,6 +30,7 @@ from evolve.review.calls import spending_text, under_way_text
 from evolve.review.curves import shipped_elsewhere
 from evolve.review.doubts import against_best, held_out_change, overfitted, quarantined
 from evolve.review.run_end import standstill, tuned_alone
+from evolve.review.run_facts import outcomes_text, proposals
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, orders_text, value_text
 from evolve.review.table import Tone
 from evolve.review.texts import counted
@@ -190,7 +191,8 @@ def _because(session: Session, reason: StopReason) -> str:
         case StopReason.BUDGET_CALLS:
             return f"all {config.budget_calls:,} calls of the budget were made."
         case StopReason.UNREACHABLE:
-            return _failures(archive) or "see the last error above."
+            (message, _), *_ = _failed_calls(archive).most_common(1) or [("see the last error above.", 0)]
+            return one_line(message, 200)
         case StopReason.TASK:
             return "see its message above."
         case StopReason.INTERRUPTED:
@@ -233,7 +235,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     if (waiting := archive.ahead) is not None and waiting is not best:
         score = value_text(waiting.value)
         yield "", f"generation {waiting.generation} scores {score}; `resume` will confirm it"
-    yield "proposals", _outcomes(archive)
+    yield "proposals", ": ".join(filter(None, [str(_proposals(session)), outcomes_text(archive)]))
     if (since := standstill(archive)) is not None and since["text"] is not None:
         yield "", since["text"]
     if failures := _failures(archive):
@@ -246,29 +248,22 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     yield "archive", str(archive.folder)
 
 
-def _outcomes(archive: RunReader) -> str:
-    """How many proposals had each outcome: `40: 27 programs, 13 duplicates`."""
-    names = {"evaluated": "program", "duplicate": "duplicate", "refused": "refused", "failed": "without an answer"}
-    outcomes = Counter(
-        names.get(status.value, "unfinished") for generation, status in archive.statuses.items() if generation > 0
-    )
-    nouns = ("program", "duplicate")
-    counts = [counted(count, name) if name in nouns else f"{count} {name}" for name, count in outcomes.most_common()]
-    return f"{outcomes.total()}: {', '.join(counts)}" if counts else "none"
+def _failed_calls(archive: RunReader) -> Counter[str]:
+    """How many model calls failed with each of the server's messages."""
+    calls = archive.accounts.calls.values()
+    return Counter(event.message for events in calls for event in events if event.is_server_failure)
 
 
 def _failures(archive: RunReader) -> str:
     """The failed model calls, by the server's message: `23 calls: HTTP 500: CUDA out of memory`."""
-    messages = Counter(
-        event.message for events in archive.accounts.calls.values() for event in events if event.is_server_failure
-    )
+    messages = _failed_calls(archive)
     lines = [f"{counted(times, 'call')}: {one_line(message, 200)}" for message, times in messages.most_common(3)]
     more = messages.total() - sum(times for _, times in messages.most_common(3))
     return "; ".join(lines + ([f"{counted(more, 'call')} for other reasons"] if more else []))
 
 
 def _proposals(session: Session) -> int:
-    return sum(generation > 0 for generation in session.archive.reader.statuses)
+    return len(proposals(session.archive.reader))
 
 
 def _free_file(archive: RunReader) -> Path:
@@ -341,7 +336,7 @@ def _steps_for_models(session: Session, reason: StopReason) -> Iterator[tuple[st
     """What to try where no model answered, or no answer became a program."""
     archive = session.archive.reader
     doctor = command("doctor", "--endpoint", archive.folder / "run.yaml")
-    if reason is StopReason.UNREACHABLE or _is_unanswered(session):
+    if (reason is StopReason.UNREACHABLE or _is_unanswered(session)) and not _scripts(session):
         yield doctor, "does the model answer?"
     if session.config.models and len(archive.programs) <= 1 and (answered := _answered(archive)):
         yield command("show", archive.folder, str(max(answered)), "--answer"), "the model's last answer"
@@ -352,10 +347,17 @@ def _step_onward(session: Session, reason: StopReason) -> Iterator[tuple[str, st
     """The command that continues the run, unless its suite is solved."""
     archive, options = session.archive.reader, _raised_limits(session, reason)
     best, run = archive.best, archive.folder
+    needs = f", once {' or '.join(scripts)} has more answers" if (scripts := _scripts(session)) else ""
     if best is not None and best.parents and not archive.best_holds:
         exclude = command("resume", run, "--exclude", str(best.generation), *options)
-        yield exclude, "go on without a best that fails on other instances"
+        yield exclude, f"go on without a best that fails on other instances{needs}"
     elif archive.fresh_of_best not in CONFIRMING:
-        yield command("resume", run, *options), "go on, and check the best again"
+        yield command("resume", run, *options), f"go on, and check the best again{needs}"
     elif reason not in (StopReason.CEILING, StopReason.UNCONFIRMED):
-        yield command("resume", run, *options), "go on"
+        yield command("resume", run, *options), f"go on{needs}"
+
+
+def _scripts(session: Session) -> list[str]:
+    """The files of answers that take the place of models; none if at least one model is asked."""
+    scripts = [model.script for model in session.config.models]
+    return [] if None in scripts else [script.name for script in scripts if script is not None]

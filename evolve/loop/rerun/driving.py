@@ -83,6 +83,7 @@ class Repeated:
     tally: RerunCounts = field(default_factory=RerunCounts)
     verdicts: VerdictTally = field(default_factory=VerdictTally)
     kept: Path | None = None
+    unnoted: str | None = None  # why the new run could not be noted as the user's
 
     @property
     def equal(self) -> bool:
@@ -129,8 +130,9 @@ def rerun(
             with (
                 tempfile.TemporaryDirectory(prefix="evolve-rerun-") as temporary,
                 threads(2 * count + _MORE_THREADS, cancel=pair.cancel) as pool,
-                _begun(record, out or Path(temporary, "run"), task, owned=own and out is not None) as (archive, tape),
+                _begun(record, out or Path(temporary, "run"), task, owned=own and out is not None) as begun,
             ):
+                archive, tape, found.unnoted = begun
                 judge = RecordedJudge(pair, record, pool, ahead=_AHEAD * count)
                 found.verdicts, found.tally, found.kept = judge.tally, tape.tally, out
                 _Rerun(
@@ -161,17 +163,17 @@ def _other_judge(record: Record, pair: EvaluatorPair) -> Divergence | None:
 
 
 @contextmanager
-def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[tuple[Archive, Tape]]:
-    """The new archive, with its first event, and the record at its second. `owned`: it is the user's own, as the run
-    is that it is made of; else it bears no id, and is nobody's."""
-    run_id = own_run(record.config)[0] if owned else None
+def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[tuple[Archive, Tape, str | None]]:
+    """The new archive with its first event, the record at its second, and why the archive could not be noted as the
+    user's, if so. `owned`: it is the user's, as the run that it repeats is; else it has no id."""
+    run_id, unnoted = own_run(record.config) if owned else (None, None)
     text = record.config_text(record.sessions[0].config)
     Archive.create(place, config_text=text, identity=record.created.identity, run_id=run_id).close()
     tape = Tape(record, lenient=task.uses_clock or task.self_judged)
     tape.advance()
     with Archive(RunReader.read(place, CheckedJournal(place, tape))) as archive:
         tape.archive = archive
-        yield archive, tape
+        yield archive, tape, unnoted
 
 
 @dataclass(slots=True, kw_only=True)
