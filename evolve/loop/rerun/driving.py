@@ -222,7 +222,7 @@ class _Rerun:
             case ReorderedEvent():
                 suite, interrupt = self.pair.evaluator.suite, threading.Event()
                 try_new_orders(self.archive, suite, self.pair.others, interrupt=interrupt, tell=lambda event: None)
-            case _ if self.record.is_by_hand(event, self.session):
+            case AskedEvent(by_hand=True):
                 self._by_hand(event)
             case _:
                 self._run_loop()
@@ -248,17 +248,17 @@ class _Rerun:
         services = RunServices(archive=self.archive, config=many, evaluators=pair, models=models, search=search)
         Loop(services, executor, self, executor.admit).run()
 
-    def _by_hand(self, event: Event) -> None:
-        """What `evolve tune` did. Which program was tuned and what was found stand as recorded, since a person chose
-        it; what comes of that is made, judged and compared."""
-        reader = self.archive.reader
-        if not isinstance(event, EvaluatedEvent):
+    def _by_hand(self, asked: AskedEvent) -> None:
+        """What `evolve tune` did, as far as it was not killed. Which program was tuned and what was found stand as
+        recorded, since a person chose it; what comes of that is made, judged and compared."""
+        number, evaluators, answer = asked.generation, self._here(), None
+        self.tape.take_over()
+        if isinstance(answered := self.tape.next, AnsweredEvent):
+            answer = self.record.completion(answered)
             self.tape.take_over()
+        if answer is None or not isinstance(self.tape.next, EvaluatedEvent):
             return
-        number, evaluators = event.generation, self._here()
-        (answer,) = (begun.answer for begun in reader.unfinished() if begun.generation == number)
-        assert answer is not None  # else the record would not hold together
-        choice = choice_to_tune(reader.find(reader.generations[number].parents[0]))
+        choice = choice_to_tune(self.archive.reader.find(asked.parents[0]))
         self.judge.expect(number)
         judge = partial(judged, self.archive, evaluators, number, choice, answer)
         try:
@@ -266,8 +266,7 @@ class _Rerun:
         except PatchError as refused:
             made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
             raise Diverged(self.tape.unexpected(made)) from None
-        question = question_of(number, event.attempt, choice)
-        record_tuning(self.archive, evaluators, question, program, confirmation)
+        record_tuning(self.archive, evaluators, question_of(number, asked.attempt, choice), program, confirmation)
 
     def _here(self) -> EvaluatorPair:
         """The evaluators, as far as they scored in the session."""
@@ -421,18 +420,16 @@ class RecordedAdmission(Admission):
         self, rerun: "_Rerun", config: Config, run: RunContext, under_way: UnderWay, executor: Executor
     ) -> None:
         super().__init__(run, under_way, executor=executor, interrupt=threading.Event())
-        self._record, self._tape, self._session, self._config = rerun.record, rerun.tape, rerun.session, config
+        self._record, self._tape, self._config = rerun.record, rerun.tape, config
 
     def begins(self, number: int) -> bool:
         """See Admission.begins."""
-        return self._asks(number) and not self._is_by_hand()
+        return self._asks(number)
 
     def takes_up(self, begun: Unfinished) -> bool:
         """See Admission.takes_up. A question says when its generation goes on, and a refusal when an answer is read; an
         answer that makes a program is read as soon as there is room, or the record goes on with what was cut off."""
         event, cut_off = self._tape.next, self._under_way.cut_off
-        if self._is_by_hand():
-            return False
         if begun.answer is None:
             return self._asks(begun.generation)
         comes_next = getattr(event, "generation", None) in [one.generation for one in cut_off]
@@ -453,8 +450,8 @@ class RecordedAdmission(Admission):
     def ends(self) -> StopReason | None:
         """See Admission.ends. Which reason it was decides nothing."""
         event = self._tape.next
-        over = event is None or isinstance(event, _AFTER_THE_LOOP) or self._is_by_hand() or self._closing()
-        return StopReason.GENERATIONS if over else None
+        over = event is None or isinstance(event, _AFTER_THE_LOOP) or self._closing()
+        return StopReason.GENERATIONS if over or (isinstance(event, AskedEvent) and event.by_hand) else None
 
     def closes(self, *, unanswered: bool) -> bool:
         """See Admission.closes."""
@@ -470,10 +467,7 @@ class RecordedAdmission(Admission):
     def _asks(self, generation: int) -> bool:
         """Whether a generation's question comes next."""
         event = self._tape.next
-        return isinstance(event, AskedEvent) and event.generation == generation
-
-    def _is_by_hand(self) -> bool:
-        return self._record.is_by_hand(self._tape.next, self._session)
+        return isinstance(event, AskedEvent) and event.generation == generation and not event.by_hand
 
     def _closing(self) -> bool:
         """Whether the report that closes the session is to begin."""

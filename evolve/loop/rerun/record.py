@@ -80,7 +80,6 @@ class Record(RunReader):
         self._places: dict[int, tuple[int, int]] = {}  # where that verdict stands in the journal
         self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each answer that made no program
         self.meta_failures: dict[MetaKey, str] = {}  # why a step of a round had no answer, by the key of its request
-        self.by_hand: dict[int, int] = {}  # the session after which `evolve tune` asked for a generation
 
     @property
     def created(self) -> CreatedEvent:
@@ -93,12 +92,6 @@ class Record(RunReader):
     def config(self) -> Config:
         """The configuration that is in force now. Raises ArchiveError."""
         return self._stored(self.config_digest)
-
-    def is_by_hand(self, event: Event | None, session: RecordedSession) -> bool:
-        """Whether an event belongs to what `evolve tune` asked for after a session, and is not left to the next one."""
-        if not isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent):
-            return False
-        return self.by_hand.get(event.generation) == session.number
 
     def first_evaluation(self, generation: int) -> Mapping[str, Any]:
         """The evaluation of a program before any other verdict on it, as JSON."""
@@ -136,8 +129,6 @@ class Record(RunReader):
                 self.sessions.append(
                     RecordedSession(number=before.number + 1, judge=judge, config=event.config or before.config)
                 )
-            case AskedEvent(by_hand=True) as event:
-                self.by_hand[event.generation] = len(self.sessions) - 1
             case EvaluatedEvent() as event:
                 self.judged_in[event.generation] = self.sessions[-1]
                 self._places[event.generation] = entry.offset, entry.length
