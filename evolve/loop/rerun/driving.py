@@ -37,7 +37,7 @@ from evolve.archive.events import (
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord, Unfinished
 from evolve.core.completion import CallFailed, Completion, FailureReason, Message, MetaKey, Observer, RequestKey
-from evolve.core.config import MOST_AT_ONCE, Config
+from evolve.core.config import Config
 from evolve.core.errors import InputError, PatchError
 from evolve.core.program import normalised_hash
 from evolve.evaluation.beginning import record_initial
@@ -47,7 +47,7 @@ from evolve.evaluation.recording import question_of, rescore
 from evolve.lang.languages import language_of_task
 from evolve.loop.admission import Admission, UnderWay
 from evolve.loop.context import RunContext, RunServices
-from evolve.loop.executor import Ended, Executor, Job, JobKind, ThreadExecutor, done
+from evolve.loop.executor import Ended, Job, JobKind, ThreadExecutor, done
 from evolve.loop.loop import Loop
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver
 from evolve.loop.rerun.record import JUDGES, CheckedJournal, Record, RecordedSession, RerunCounts, Tape
@@ -231,21 +231,19 @@ class _Rerun:
 
     def _run_loop(self) -> None:
         """Let the loop go on as far as the session did."""
-        pair, config = self._here(), self.record.config_of(self.session)
+        pair, limited = self._here(), self.record.config_of(self.session)
+        # The record says how far the session went.
+        config = limited.model_copy(update=dict.fromkeys(("budget_usd", "budget_tokens", "budget_calls")))
         executor = RecordedExecutor(self, config)
-        # A question may be put while others wait for their answers, in any order; and the record says
-        # how far the session went.
-        unlimited = {"parallel": MOST_AT_ONCE, "budget_usd": None, "budget_tokens": None, "budget_calls": None}
-        many = config.model_copy(update=unlimited)
         models = open_models(
-            many,
+            config,
             pair.task,
             pair.evaluator.suite,
             threading.Event(),
             opened=lambda model: RecordedLLM(model.shown_name, executor.meta_answer),
         )
         search = open_search(models.search_settings(config))
-        services = RunServices(archive=self.archive, config=many, evaluators=pair, models=models, search=search)
+        services = RunServices(archive=self.archive, config=config, evaluators=pair, models=models, search=search)
         Loop(services, executor, self, executor.admit).run()
 
     def _by_hand(self, asked: AskedEvent) -> None:
@@ -337,7 +335,7 @@ class RecordedExecutor(ThreadExecutor):
     def admit(self, run: RunContext, under_way: UnderWay) -> Admission:
         """The admission of the loop that has these."""
         self._under_way = under_way
-        return RecordedAdmission(self._rerun, self._config, run, under_way, self)
+        return RecordedAdmission(self._rerun, self._config, under_way)
 
     def begin(self, job: Job) -> None:
         """See Executor.begin. Most jobs are done when the record says that they end."""
@@ -414,13 +412,23 @@ class RecordedExecutor(ThreadExecutor):
 
 
 class RecordedAdmission(Admission):
-    """The admission of one session: anything begins when the record says so, and nothing is held back."""
+    """The admission of one session: anything begins when the record says so, and nothing is held back. It decides
+    everything itself, and so has nothing of what a live one goes by."""
 
-    def __init__(
-        self, rerun: "_Rerun", config: Config, run: RunContext, under_way: UnderWay, executor: Executor
-    ) -> None:
-        super().__init__(run, under_way, executor=executor, interrupt=threading.Event())
-        self._record, self._tape, self._config = rerun.record, rerun.tape, config
+    def __init__(self, rerun: "_Rerun", config: Config, under_way: UnderWay) -> None:
+        self._record, self._tape, self._config, self._under_way = rerun.record, rerun.tape, config, under_way
+
+    def hurried(self) -> bool:
+        """See Admission.hurried: what was not asked any more is not on record."""
+        return False
+
+    def sends(self) -> bool:
+        """See Admission.sends. What was written down and not sent has no answer on record, and so never ends."""
+        return True
+
+    def confirmation_counts(self) -> bool:
+        """See Admission.confirmation_counts: a confirmation ends when it counted."""
+        return True
 
     def begins(self, number: int) -> bool:
         """See Admission.begins."""
