@@ -49,6 +49,11 @@ class RunContext:
         self.summaries = Summaries(archive, models.writer, config=config, executor=executor, calls=self.calls)
         self.building: dict[str, int] = {}
 
+    def hurry(self) -> None:
+        """Have the requests that wait to be sent look whether the run is to end."""
+        self.calls.hurry()
+        self.models.stopping.wake()
+
     def known(self, source_hash: str) -> tuple[int, str] | None:
         """The generation that has a program already, recorded or under way, and its outcome."""
         under_way = self.building.get(source_hash)

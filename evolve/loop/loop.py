@@ -107,7 +107,7 @@ class Loop:
                     return reason
                 self._summarise(closing=True)
             if self._admission.hurried():
-                self._run.calls.hurry()
+                self._run.hurry()
             ended = self._executor.next_ended(TICK_S)
             if ended is None:
                 self._run.calls.report_troubles()

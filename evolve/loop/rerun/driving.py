@@ -239,7 +239,6 @@ class _Rerun:
             config,
             pair.task,
             pair.evaluator.suite,
-            threading.Event(),
             opened=lambda model: RecordedLLM(model.shown_name, executor.meta_answer),
         )
         search = open_search(models.search_settings(config))
