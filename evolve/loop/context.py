@@ -41,7 +41,7 @@ class RunContext:
         hurried: Callable[[], bool] = lambda: False,
     ) -> None:
         archive, config, models = services.archive, services.config, services.models
-        self.archive, self.config, self.models, self.tell = archive, config, models, tell
+        self.archive, self.config, self.models, self.tell, self.hurried = archive, config, models, tell, hurried
         self.evaluators, self.search = services.evaluators, services.search
         self.tuner = tuner_of(config, archive.reader, self.evaluators)
         self.requests = Requests(archive.reader, seed=config.seed, elites=config.search.elites)

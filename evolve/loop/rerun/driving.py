@@ -47,7 +47,7 @@ from evolve.evaluation.recording import question_of, rescore
 from evolve.lang.languages import language_of_task
 from evolve.loop.admission import Admission, UnderWay
 from evolve.loop.context import RunContext, RunServices
-from evolve.loop.executor import Ended, Job, JobKind, ThreadExecutor, done
+from evolve.loop.executor import Ended, Executor, Job, JobKind, ThreadExecutor, done
 from evolve.loop.loop import Loop
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver
 from evolve.loop.rerun.record import JUDGES, CheckedJournal, Record, RecordedSession, RerunCounts, Tape
@@ -107,8 +107,8 @@ def rerun(
     """
     with Record.open(folder) as record:
         config = record.config
-        sessions = map(record.config_of, record.sessions)
-        own = require_trust_to_repeat(record, sessions, typed_task=task_folder is not None, agree=trust)
+        configs, sessions = map(record.config_of, record.sessions), iter(record.sessions)
+        own = require_trust_to_repeat(record, configs, typed_task=task_folder is not None, agree=trust)
         task = task_of_run(record, task_folder or config.task, verb="rerun")
         if not record.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
@@ -138,13 +138,13 @@ def rerun(
                     archive=archive,
                     tape=tape,
                     judge=judge,
-                    evaluators=replace(pair, evaluator=judge),
                     threads=pool,
                     pair=pair,
                     found=found,
                     workers=count,
                     heard=tell,
-                    session=record.sessions[0],
+                    sessions=sessions,
+                    session=next(sessions),
                 ).run()
         return found
 
@@ -182,8 +182,8 @@ class _Rerun:
     archive: Archive
     tape: Tape
     judge: RecordedJudge
-    evaluators: EvaluatorPair  # whose evaluator is that judge
     threads: Threads
+    sessions: Iterator[RecordedSession]  # those that are still to come
     session: RecordedSession  # the one that is done again now
     pair: EvaluatorPair
     found: Repeated
@@ -239,7 +239,7 @@ class _Rerun:
             config,
             pair.task,
             pair.evaluator.suite,
-            opened=lambda model: RecordedLLM(model.shown_name, executor.meta_answer),
+            opened=lambda model: RecordedLLM(model.shown_name, self, executor),
         )
         search = open_search(models.search_settings(config))
         services = RunServices(archive=self.archive, config=config, evaluators=pair, models=models, search=search)
@@ -267,8 +267,8 @@ class _Rerun:
 
     def _here(self) -> EvaluatorPair:
         """The evaluators, as far as they scored in the session."""
-        pair = self.evaluators
-        return pair if self.tape.judge_is_here else replace(pair, held_out=None)
+        held_out = self.pair.held_out if self.tape.judge_is_here else None
+        return replace(self.pair, evaluator=self.judge, held_out=held_out)
 
     def _initial(self) -> None:
         """The initial program is judged, and recorded."""
@@ -286,7 +286,7 @@ class _Rerun:
 
     def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""
-        before, self.session = self.session, self.record.sessions[self.session.number + 1]
+        before, self.session = self.session, next(self.sessions)
         changed = None if self.session.config == before.config else self.record.config_text(self.session.config)
         self.tape.judge_is_here = self.judge.is_here(self.session)
         self.archive.resumed(
@@ -306,19 +306,31 @@ class _Rerun:
 
 
 class RecordedLLM:
-    """A model of a rerun. Its answers to patches come from the executor; `answer` has those for insights reports."""
+    """A model of a rerun, which answers the questions for insights reports. The executor has the answers with
+    patches."""
 
-    def __init__(self, name: str, answer: Callable[[MetaKey], Completion]) -> None:
-        self.name, self._answer = name, answer
+    def __init__(self, name: str, rerun: "_Rerun", executor: Executor) -> None:
+        self.name, self._rerun, self._executor = name, rerun, executor
 
     def estimate_usd(self, tokens_in: int) -> float:
         """See LLM.estimate_usd. The estimates on record stand: they rest on when earlier answers came."""
         return 0.0
 
     def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
-        """See LLM.complete. Nothing is sent, so there is no call to observe."""
-        assert isinstance(key, MetaKey)
-        return self._answer(key)
+        """See LLM.complete; once the time of the answer has come. Nothing is sent, so there is no call to observe.
+        Raises CallFailed as the model did then."""
+        answer = self._executor.post(partial(self._answer, key))
+        if answer is None:
+            assert isinstance(key, MetaKey)
+            why = self._rerun.record.meta_failures.get(key, "no answer to it is on record")
+            raise CallFailed("connection", why)
+        return answer
+
+    def _answer(self, key: RequestKey) -> Completion | None:
+        match self._rerun.tape.next:
+            case MetaAnsweredEvent() as event if event.key == key:
+                return self._rerun.record.completion(event)
+        return None
 
 
 class RecordedExecutor(ThreadExecutor):
@@ -393,21 +405,6 @@ class RecordedExecutor(ThreadExecutor):
             if ended := super().next_ended(timeout_s=0.1):
                 return ended
         return []
-
-    def meta_answer(self, key: MetaKey) -> Completion:
-        """The answer to a question of the round under way, once its time has come; for the thread of the round. Raises
-        CallFailed as the model did then."""
-        answer = self.post(partial(self._meta_answer, key))
-        if answer is None:
-            why = self._rerun.record.meta_failures.get(key, "no answer to it is on record")
-            raise CallFailed("connection", why)
-        return answer
-
-    def _meta_answer(self, key: MetaKey) -> Completion | None:
-        match self._tape.next:
-            case MetaAnsweredEvent() as event if event.key == key:
-                return self._rerun.record.completion(event)
-        return None
 
 
 class RecordedAdmission(Admission):

@@ -58,7 +58,6 @@ JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
 class RecordedSession:
     """One session on record: `judge` is what scored in it, `config` the digest of its configuration."""
 
-    number: int
     judge: Mapping[str, Any]
     config: str
 
@@ -122,13 +121,11 @@ class Record(RunReader):
         match entry.event:
             case CreatedEvent() as event:
                 judge = {key: event.identity.get(key) for key in JUDGES}
-                self.sessions.append(RecordedSession(number=0, judge=judge, config=event.config))
+                self.sessions.append(RecordedSession(judge=judge, config=event.config))
             case ResumedEvent() as event:
                 before, identity = self.sessions[-1], event.identity or {}
                 judge = {key: identity.get(key, now) for key, now in before.judge.items()}
-                self.sessions.append(
-                    RecordedSession(number=before.number + 1, judge=judge, config=event.config or before.config)
-                )
+                self.sessions.append(RecordedSession(judge=judge, config=event.config or before.config))
             case EvaluatedEvent() as event:
                 self.judged_in[event.generation] = self.sessions[-1]
                 self._places[event.generation] = entry.offset, entry.length
@@ -178,12 +175,11 @@ class Tape:
         """A text on record, by the id of its object."""
         return self._record.text(object_id)
 
-    def advance(self) -> Event | None:
+    def advance(self) -> None:
         """Go on to the next one."""
-        if (passed := self.next) is not None:
-            self._count(passed)
+        if self.next is not None:
+            self._count(self.next)
         self.next = next(self._events, None)
-        return self.next
 
     def _count(self, event: Event) -> None:
         tally = self.tally
