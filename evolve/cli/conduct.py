@@ -12,13 +12,14 @@ from evaluator.errors import EvaluatorError
 from evaluator.places import DEFAULT_TASK
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
-from evolve.archive.events import FreshState
+from evolve.archive.events import FreshState, Status
 from evolve.archive.reader import RunReader
 from evolve.archive.records import CONFIRMING
 from evolve.cli import output
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, score_suffix
 from evolve.cli.options import warn_of
+from evolve.core.completion import PatchKey
 from evolve.core.dotted import is_dotted
 from evolve.core.errors import MachineError
 from evolve.core.invocation import command
@@ -63,7 +64,7 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
     if short := memory_shortage(config.workers, evaluators.evaluator.suite.limits.memory_mb):
         output.say(f"WARNING  {short}.", Tone.BAD)
     sys.stdout.flush()
-    interrupt = threading.Event()
+    interrupt, before = threading.Event(), _calls_and_answers(archive)
     screen: AbstractContextManager[PlainScreen | LiveScreen]
     screen = LiveScreen(f"evolve {where}") if sys.stdout.isatty() else PlainScreen(sys.stdout)
     try:
@@ -78,7 +79,8 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
         kept = "stopped; everything on record is kept" + (f"; {cut_off}" if cut_off else "")
         output.complain(f"{kept}. Go on with: {command('resume', archive.folder)}")
         return 130
-    code = _print_end(session, reason)
+    calls, answers = _calls_and_answers(archive)
+    code = _print_end(session, reason, unanswered=calls > before[0] and answers == before[1])
     if unmeasured is None:
         return code
     output.complain(
@@ -112,7 +114,15 @@ def _measure_baseline(session: Session, proposals: int, interrupt: threading.Eve
     return None if measured else "it was interrupted"
 
 
-def _print_end(session: Session, reason: StopReason) -> int:
+def _calls_and_answers(archive: RunReader) -> tuple[int, int]:
+    """How many calls were made for proposals, and how many proposals have an answer of a model, attempts counted."""
+    calls = sum(len(events) for key, events in archive.accounts.calls.items() if isinstance(key, PatchKey))
+    return calls, sum(attempt.answer is not None for number in archive.statuses for attempt in archive.attempts(number))
+
+
+def _print_end(session: Session, reason: StopReason, *, unanswered: bool) -> int:
+    """Print how a session ended, and what to do next. `unanswered`: models were asked in it, and none has answered.
+    Returns the exit code."""
     archive = session.archive.reader
     output.say()
     output.say(f"{end_text(reason).capitalize()}: {_because(session, reason)}")
@@ -125,14 +135,21 @@ def _print_end(session: Session, reason: StopReason) -> int:
         output.say(f"  NOTE      {one_line(line, 400)}")
     output.say()
     output.say("Next:")
-    output.print_commands(_next_steps(session, reason))
+    output.print_commands(_next_steps(session, reason, unanswered=unanswered))
     if reason is StopReason.INTERRUPTED:
         return 130
-    if _proposals(session) and not any(program.correct for program in archive.programs[1:]):
-        output.complain(_why_none_succeeded(session))
+    none_succeeded = _proposals(session) and not any(program.correct for program in archive.programs[1:])
+    if none_succeeded or unanswered:
+        output.complain(_why_none_succeeded(session) if not unanswered else _why_unanswered(archive))
         return 1
     checked = archive.fresh_of_best in CONFIRMING
     return 0 if checked and not against_best(archive) and reason is not StopReason.UNCONFIRMED else 1
+
+
+def _why_unanswered(archive: RunReader) -> str:
+    """The sentence for a session in which no model answered."""
+    last = max(number for number, status in archive.statuses.items() if status in (Status.ASKED, Status.FAILED))
+    return f"no model gave an answer in this session (why: {command('show', archive.folder, str(last))})"
 
 
 def _why_none_succeeded(session: Session) -> str:
@@ -140,10 +157,7 @@ def _why_none_succeeded(session: Session) -> str:
     archive = session.archive.reader
     sentence = "not one proposal succeeded"
     ended = (ending.generation for ending in archive.endings() if ending.generation > 0)
-    if _is_unanswered(session):
-        first = min(generation for generation in archive.statuses if generation > 0)
-        sentence += f": no model gave an answer (why: {command('show', archive.folder, str(first))})"
-    elif faults := Counter(filter(None, map(archive.fault, ended))):
+    if faults := Counter(filter(None, map(archive.fault, ended))):
         (fault, times), *_ = faults.most_common(1)
         sentence += f"; {times} of {_proposals(session)} ended with: {_NO_PATCH.get(fault, one_line(fault, 200))}"
     if not archive.programs[0].correct:
@@ -296,16 +310,14 @@ def _answered(archive: RunReader) -> list[int]:
     return [number for number in archive.statuses if any(attempt.answer for attempt in archive.attempts(number))]
 
 
-def _is_unanswered(session: Session) -> bool:
-    """Whether models were asked, and none has answered yet."""
-    return bool(session.config.models and _proposals(session)) and not _answered(session.archive.reader)
-
-
-def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
+def _next_steps(session: Session, reason: StopReason, *, unanswered: bool) -> list[tuple[str, str]]:
     """Commands that can be pasted, each with its meaning."""
     archive = session.archive.reader
     run, best = archive.folder, archive.best
-    steps = [*_steps_for_models(session, reason), *_step_onward(session, reason)]
+    steps = [
+        *_steps_for_models(session, asks_doctor=unanswered or reason is StopReason.UNREACHABLE),
+        *_step_onward(session, reason),
+    ]
     if session.config.models and len(archive.programs) == 1 and best is not None:
         return steps  # the best is the initial program, which the person has
     if best is None:
@@ -332,11 +344,11 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     ]
 
 
-def _steps_for_models(session: Session, reason: StopReason) -> Iterator[tuple[str, str]]:
+def _steps_for_models(session: Session, *, asks_doctor: bool) -> Iterator[tuple[str, str]]:
     """What to try where no model answered, or no answer became a program."""
     archive = session.archive.reader
     doctor = command("doctor", "--endpoint", archive.folder / "run.yaml")
-    if (reason is StopReason.UNREACHABLE or _is_unanswered(session)) and not _scripts(session):
+    if asks_doctor and not _scripts(session):
         yield doctor, "does the model answer?"
     if session.config.models and len(archive.programs) <= 1 and (answered := _answered(archive)):
         yield command("show", archive.folder, str(max(answered)), "--answer"), "the model's last answer"
