@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from evolve.apps.audit.claims import SCORE, Claimed
 from evolve.apps.results import values
@@ -24,11 +24,12 @@ from evolve.patch.format import parse_patch
 DATABASES: Final = ("programs.sqlite", "evolution_db.sqlite")
 _GENERATION: Final = re.compile(r"gen_([0-9]{1,9})", re.ASCII)
 _REPORT: Final = re.compile(r"meta_([0-9]{1,9})\.txt", re.ASCII)
+_PERFORMANCE: Final = re.compile(r"- \*\*Performance\*\*: ")
 _IDENTIFIER: Final = re.compile(
-    r"^\*\*Program Identifier:\*\* Generation ([0-9]{1,9}) - Patch Name (\S{1,200}) - Correct Program: (True|False)$",
-    re.ASCII | re.MULTILINE,
+    r"\*\*Program Identifier:\*\* Generation ([0-9]{1,9}) - Patch Name (\S{1,200}) - Correct Program: (True|False)",
+    re.ASCII,
 )
-"""The line of a report that names a program."""
+"""The lines of a report that say how a program performed, and that name it."""
 _ANSWERS: Final = {"search_replace.txt": PatchKind.DIFF, "rewrite.txt": PatchKind.FULL}
 _KINDS: Final = {"init": PatchKind.INITIAL} | {kind.value: kind for kind in PatchKind if kind is not PatchKind.TUNE}
 
@@ -48,7 +49,7 @@ def read_shinka(reader: FolderReader, reports: Sequence[Report]) -> list[ResultP
     for index, program in enumerate(programs):
         by_generation[program.claimed.generation].append(index)
     alone: list[_Alone] = []
-    for program, original in _of_folders(reader, _named_in(reports)):
+    for program, original in _of_folders(reader, _stated_in(reports)):
         claimed, indices = program.claimed, by_generation[program.claimed.generation]
         same = [index for index in indices if programs[index].claimed.source == claimed.source]
         if same:
@@ -73,10 +74,26 @@ def read_reports(reader: FolderReader) -> list[Report]:
     ]
 
 
-def _named_in(reports: Sequence[Report]) -> Mapping[int, tuple[str, bool]]:
-    """By generation: the patch name that a report states, and whether it calls the program correct."""
-    stated = (match for report in reports for match in _IDENTIFIER.finditer(report.text))
-    return {int(match[1]): (values.word(match[2]), match[3] == "True") for match in stated}
+class _Stated(NamedTuple):
+    """What a report states of a program: its patch name, whether it is correct, and how it performed, in words."""
+
+    name: str
+    correct: bool
+    performance: str
+
+
+def _stated_in(reports: Sequence[Report]) -> Mapping[int, _Stated]:
+    """What the reports state of each generation; a later one counts."""
+    stated: dict[int, _Stated] = {}
+    for report in reports:
+        performance = ""
+        for line in report.text.split("\n"):
+            if match := _PERFORMANCE.match(line):
+                performance = f"{report.name} says: {line[match.end() :]}"
+            elif match := _IDENTIFIER.fullmatch(line):
+                stated[int(match[1])] = _Stated(values.word(match[2]), match[3] == "True", performance)
+                performance = ""
+    return stated
 
 
 # -- the database ------------------------------------------------------------------------------------------------------
@@ -146,16 +163,16 @@ _Alone = tuple[ResultProgram, str | None]
 """A program as its folder alone states it, and the text of its parent."""
 
 
-def _of_folders(reader: FolderReader, named: Mapping[int, tuple[str, bool]]) -> list[_Alone]:
+def _of_folders(reader: FolderReader, stated: Mapping[int, _Stated]) -> list[_Alone]:
     matches = (_GENERATION.fullmatch(name) for name in reader.folders(reader.folder))
     folders = sorted((int(match[1]), match[0]) for match in matches if match)
     if len(folders) > MAX_PROGRAMS:
         reader.note(f"{reader.folder}: holds more than {MAX_PROGRAMS} generations; the later ones were not read")
-    return [_of_folder(reader, number, name, named.get(number)) for number, name in folders[:MAX_PROGRAMS]]
+    return [_of_folder(reader, number, name, stated.get(number)) for number, name in folders[:MAX_PROGRAMS]]
 
 
-def _of_folder(reader: FolderReader, number: int, name: str, stated: tuple[str, bool] | None) -> _Alone:
-    """The program of one `gen_<n>/`; `stated` is its name and correctness in a report."""
+def _of_folder(reader: FolderReader, number: int, name: str, stated: _Stated | None) -> _Alone:
+    """The program of one `gen_<n>/`; `stated` is what a report says of it."""
     notes: list[str] = []
     folder, before = reader.folder / name, len(reader.notes)
     names, results = reader.files(folder), folder / "results"
@@ -179,12 +196,12 @@ def _of_folder(reader: FolderReader, number: int, name: str, stated: tuple[str, 
     claimed = Claimed(
         id=f"gen_{number}",
         generation=number,
-        name=patch_name if stated is None else stated[0],
+        name=patch_name if stated is None else stated.name,
         source=source,
-        correct=stated[1] if is_correct is None and stated is not None else is_correct,
+        correct=stated.correct if is_correct is None and stated is not None else is_correct,
         where_from=name,
         numbers=values.numbers(metrics, metrics.get("public"), metrics.get("private")),
-        notes=(*notes, *reader.notes[before:]),
+        notes=(*notes, *reader.notes[before:], *([stated.performance] if stated and stated.performance else [])),
     )
     unknown = replace(NOTHING, cost_usd=None, estimated=True)
     proposed = Proposed(kind=kind, description=description, answer=answer, usage=unknown)
