@@ -1,9 +1,8 @@
 """Opens what a configuration names: proposers and the summarizer (offline where no model is named), the task of a run,
 and the initial program."""
 
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +30,7 @@ from evolve.propose.offline.proposer import OfflineProposer
 from evolve.propose.openai_llm import EndpointKnowledge, OpenAILLM
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
+from evolve.propose.waking import WakingEvent
 from evolve.seams import LLM, Proposer, Summarizer
 
 
@@ -50,6 +50,7 @@ class Models:
     shares: Mapping[str, float]
     writer: SummaryWriter
     usual: Mapping[str, OutputLengthEstimator]  # how long an answer of each model may be, where that is not in a script
+    stopping: WakingEvent = field(default_factory=WakingEvent)  # ends their calls and waits
 
     def search_settings(self, config: Config) -> SearchSettings:
         """The arguments of a strategy that chooses among these proposers."""
@@ -73,13 +74,12 @@ def open_models(
     config: Config,
     task: Task,
     suite: Suite,
-    stopping: threading.Event,
     adaptations: Sequence[Adaptation] = (),
     *,
     opened: Callable[[ModelConfig], LLM] | None = None,
 ) -> Models:
-    """Open the proposers and the summarizer. Nothing is sent yet. `stopping` ends calls under way, `adaptations` are
-    those on record, and `opened` replaces `open_llm` where it is given.
+    """Open the proposers and the summarizer. Nothing is sent yet. `adaptations` are those on record, and `opened`
+    replaces `open_llm` where it is given.
 
     Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
     """
@@ -87,9 +87,10 @@ def open_models(
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
         writer = SummaryWriter(summarizer=OfflineSummarizer(task.objective.unit), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer, usual={})
-    usual = {
-        model.shown_name: OutputLengthEstimator(model.max_tokens) for model in config.models if model.script is None
-    }
+    stopping, usual = (
+        WakingEvent(),
+        {model.shown_name: OutputLengthEstimator(model.max_tokens) for model in config.models if model.script is None},
+    )
     client = opened or partial(
         open_llm,
         seed=config.seed,
@@ -106,6 +107,7 @@ def open_models(
         proposers={name: LLMProposer(llm, prompts) for name, llm in llms.items()},
         shares={model.shown_name: model.weight for model in config.models},
         usual=usual,
+        stopping=stopping,
         writer=SummaryWriter(
             summarizer=ModelSummarizer(prompts.fill, prompt_tokens=config.prompt_tokens, unit=task.objective.unit),
             llm=llms[config.meta_model or next(model.shown_name for model in config.models if model.weight)],
@@ -117,7 +119,7 @@ def open_llm(
     model: ModelConfig,
     *,
     seed: int,
-    stopping: threading.Event,
+    stopping: WakingEvent,
     limiters: Limiters,
     keys: Collection[str],
     usual: Mapping[str, OutputLengthEstimator] = MappingProxyType({}),

@@ -137,7 +137,7 @@ class Archive:
         try:
             if self._open and self._objects.written:  # a session without writes changes nothing
                 self._follow()
-                self._objects.tidy(least=1)
+                self._objects.pack()
         finally:
             self._open = False
             self.reader.close()

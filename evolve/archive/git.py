@@ -14,7 +14,7 @@ import subprocess
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from evaluator.untrusted import one_line
 from evolve.archive.disk import os_errors_as_machine_errors
@@ -62,6 +62,7 @@ class Git:
         self._objects = objects
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self._packing: Any = None  # a `git repack` under way
 
     def read(self, name: str) -> tuple[bytes, bytes] | None:
         """Kind and content of an object; None when there is none. Raises Unsound, MachineError."""
@@ -81,9 +82,9 @@ class Git:
             raise ArchiveError(f"{self._objects}: git cannot read it; restore the folder from a copy")
         return [line.removesuffix(b" missing").decode() for line in answers.splitlines() if line.endswith(b" missing")]
 
-    def pack(self) -> None:
-        """Pack the loose objects, and merge packs so that each is twice as large as the next. Nothing is removed before
-        its replacement is on the disk. Raises MachineError."""
+    def begin_packing(self) -> None:
+        """Begin to pack the loose objects, and to merge packs so that each is twice as large as the next, in a process
+        of its own. Nothing is removed before its replacement is on the disk. Raises MachineError."""
         require_git()
         # GitPython passes on all of our environment, whatever it is given.
         exact = ["/usr/bin/env", "-i", *map("=".join, self._environment(_PACKING).items())]
@@ -91,21 +92,28 @@ class Git:
             from git import Git as Command
 
             command = [*exact, "git", "repack", "-d", "-q", "--geometric=2"]
-            process = Command(_HOME).execute(command, as_process=True, start_new_session=True)
+            self._packing = Command(_HOME).execute(command, as_process=True, start_new_session=True)
         except (ImportError, OSError) as cause:
             why = str(cause).partition("\n")[0]
             raise MachineError(f"{self._objects}: cannot be packed ({why})") from None
+
+    def is_packing(self, *, wait: bool = False) -> bool:
+        """Whether objects are being packed; never after a `wait`. Raises MachineError where it ended and had failed."""
+        process = self._packing
+        if process is None or (not wait and process.poll() is None):
+            return process is not None
         try:
             _, stderr = process.communicate()
         except BaseException:  # boundary: whatever happened, no child process stays
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
-            process.communicate()
+            self._stop_packing()
             raise
-        self.close()  # the reading process has removed packs open
+        self._packing = None
+        with self._lock:
+            self._end()  # the reading process has removed packs open
         if process.returncode:
             why = one_line(stderr.decode("utf-8", "replace").strip(), 300)
             raise MachineError(f"{self._objects}: git repack failed ({why})")
+        return False
 
     def sweep(self) -> None:
         """Remove what a killed `pack` left; needs the run's lock. A git that survived and still packs there will fail
@@ -115,9 +123,17 @@ class Git:
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """End the process. Harmless when done twice."""
+        """End the processes. Harmless when done twice."""
+        self._stop_packing()
         with self._lock:
             self._end()
+
+    def _stop_packing(self) -> None:
+        process, self._packing = self._packing, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.communicate()
 
     def _read(self, name: bytes) -> tuple[bytes, bytes] | None:
         """Raises BrokenPipeError, EOFError where the process has ended."""

@@ -42,6 +42,7 @@ _TEMPORARY = re.compile(r"tmp_obj_[0-9a-f]{16}")
 PACKED_AT = 512
 """Loose objects are packed at this number: those of about 90 programs."""
 _LATEST = 256
+_TRIES = 5
 MAX_TREE = 64 * 1024
 """Bytes of a tree; those of a run have three entries."""
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
@@ -70,7 +71,9 @@ class Objects:
         self._folder = str(self._where)  # paths of objects are text: a Path costs more than the file
         self._git = Git(self._where)
         self._loose = 0  # how many objects are not packed
+        self._being_packed = 0  # how many of them are
         self._patience = 0  # after a failure: how many loose objects the next try waits for
+        self._looked_for_torn = False  # since the last packing that succeeded
         self.trouble: str | None = None
         self.written = False  # whether any object was
         self._flush: Callable[[int], None] | None = None
@@ -127,11 +130,7 @@ class Objects:
             self._unsynced.append(descriptor)
             try:
                 write_all(descriptor, zlib.compress(data, 1))
-                try:
-                    os.rename(temporary, f"{folder}/{name[2:]}")  # noqa: PTH104
-                except FileNotFoundError:
-                    os.mkdir(folder)  # noqa: PTH102
-                    os.rename(temporary, f"{folder}/{name[2:]}")  # noqa: PTH104
+                _put(temporary, folder, name[2:])
             except OSError:
                 self.discard()
                 Path(temporary).unlink(missing_ok=True)
@@ -161,24 +160,58 @@ class Objects:
                     file.write(_PRECIOUS)
 
     def tidy(self, least: int = PACKED_AT) -> None:
-        """Pack the loose objects if there are at least `least`, and merge packs where there are many.
+        """Begin to pack the loose objects if there are at least `least`, and to merge packs where there are many. It is
+        done while the run goes on.
 
         No object is ever lost. Where packing fails, it is tried again later, and `trouble` says why.
         """
-        if self._loose < max(least, self._patience):
-            return
+        if not self._is_packing() and self._loose >= max(least, self._patience):
+            self._begin_packing()
+
+    def pack(self) -> None:
+        """Pack all loose objects, as `tidy` does, and wait until it is done."""
+        self._is_packing(wait=True)
+        if self._loose:
+            self._begin_packing()
+            self._is_packing(wait=True)
+
+    def _begin_packing(self) -> None:
         self.discard()
         try:
-            try:
-                self._git.pack()
-            except MachineError:
-                self._set_torn_aside()
-                self._git.pack()
-        except (MachineError, OSError) as cause:
-            self._patience = self._loose + PACKED_AT
-            self.trouble = f"{self.repository}: objects could not be packed ({cause}); none is lost"
+            self._git.begin_packing()
+        except MachineError as cause:
+            self._packing_failed(cause)
         else:
-            self._loose, self._patience, self.trouble = 0, 0, None
+            self._being_packed = self._loose
+
+    def _is_packing(self, *, wait: bool = False) -> bool:
+        """Whether objects are being packed. If that has just ended: what follows from it."""
+        try:
+            if self._git.is_packing(wait=wait):
+                return True
+        except MachineError as cause:
+            self._being_packed = 0
+            self._packing_failed(cause)
+            return self._is_packing(wait=wait)
+        if self._being_packed:
+            self._loose, self._being_packed, self._patience, self.trouble = self._loose - self._being_packed, 0, 0, None
+            self._looked_for_torn = False
+        return False
+
+    def _packing_failed(self, cause: Exception) -> None:
+        """Try once more without the objects that a power failure tore, and then again when there are many more."""
+        if not self._looked_for_torn:
+            self._looked_for_torn = True
+            try:
+                self._set_torn_aside()
+            except OSError as another:
+                cause = another
+            else:
+                self._begin_packing()
+                return
+        self._looked_for_torn = False
+        self._patience = self._loose + PACKED_AT
+        self.trouble = f"{self.repository}: objects could not be packed ({cause}); none is lost"
 
     def _set_torn_aside(self) -> None:
         """Rename loose objects that a power failure tore. No event names them; they stop git from packing."""
@@ -253,6 +286,16 @@ def entries_of(tree: bytes) -> Iterator[tuple[str, str]]:
             raise Unsound("it is a tree that is cut off")
         yield tree[at:null].partition(b" ")[2].decode("utf-8", "replace"), tree[null + 1 : null + 21].hex()
         at = null + 21
+
+
+def _put(temporary: str, folder: str, name: str) -> None:
+    """Move a file into a folder, which git removes while it packs if it is empty. Raises OSError."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(temporary, f"{folder}/{name}")  # noqa: PTH104
+            return
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+    os.rename(temporary, f"{folder}/{name}")  # noqa: PTH104
 
 
 def tree_object(blobs: Mapping[str, str]) -> bytes:

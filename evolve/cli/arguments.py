@@ -396,7 +396,7 @@ def _sandbox(parser: argparse.ArgumentParser) -> None:
         "--require-level",
         choices=("standard", "strong"),
         metavar="L",
-        help="refuse to run below this sandbox level (standard, strong)",
+        help="the lowest sandbox level to accept: standard or strong",
     )
     parser.add_argument(
         "--unsafe-no-sandbox",
@@ -407,11 +407,13 @@ def _sandbox(parser: argparse.ArgumentParser) -> None:
 
 def _limits(parser: argparse.ArgumentParser) -> None:
     """The limits of a run; `resume` changes them."""
-    parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals in all (a new run: 100)")
+    parser.add_argument(
+        "--generations", type=int, metavar="N", help="stop at N proposals in all sessions (new run: 100)"
+    )
     parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes of this session")
-    parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before the run has cost more than X")
-    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
-    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
+    parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before the run costs more than X")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="stop before the run uses more than N tokens")
+    parser.add_argument("--budget-calls", type=int, metavar="N", help="stop after N requests to models")
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals at a time; 1 makes a run repeatable")
 
 
@@ -424,7 +426,7 @@ def _of_a_session(parser: argparse.ArgumentParser, settings: str) -> None:
         "--tuning-baseline",
         type=positive,
         metavar="K",
-        help="at the end, tune the initial program's numbers with the evaluations of K proposals, for comparison",
+        help="at the end, tune the initial program's numbers for comparison, with as many evaluations as K proposals",
     )
     parser.add_argument("--view", action="store_true", help="show the run in a browser while this command lasts")
 

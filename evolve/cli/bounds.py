@@ -13,6 +13,7 @@ from evolve.cli.output import note, print_json, print_table, say
 from evolve.core.errors import InputError
 from evolve.review.scores import score_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
+from evolve.review.texts import counted
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -80,10 +81,10 @@ def _verify(task: Task, suite: Suite, chosen: list[int], arguments: argparse.Nam
     elif not checks:
         say(f"No bound of {task.name}/{suite.name} was checked.", Tone.BAD)
     elif not bad:
-        say(f"All {len(checks)} bounds of {task.name}/{suite.name} hold.", Tone.GOOD)
+        say(f"{counted(len(checks), 'bound')} of {task.name}/{suite.name} checked, none wrong.", Tone.GOOD)
     else:
         named = ", ".join(str(check.instance) for check in bad)
-        say(f"{len(bad)} of {len(checks)} bounds do not hold or were not settled: instances {named}.", Tone.BAD)
+        say(f"{len(bad)} of {counted(len(checks), 'bound')} wrong or not settled: instances {named}.", Tone.BAD)
     return 0 if checks and not bad else 1
 
 

@@ -12,13 +12,14 @@ from evaluator.errors import EvaluatorError
 from evaluator.places import DEFAULT_TASK
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
-from evolve.archive.events import FreshState
+from evolve.archive.events import FreshState, Status
 from evolve.archive.reader import RunReader
 from evolve.archive.records import CONFIRMING
 from evolve.cli import output
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, score_suffix
 from evolve.cli.options import warn_of
+from evolve.core.completion import PatchKey
 from evolve.core.dotted import is_dotted
 from evolve.core.errors import MachineError
 from evolve.core.invocation import command
@@ -30,6 +31,7 @@ from evolve.review.calls import spending_text, under_way_text
 from evolve.review.curves import shipped_elsewhere
 from evolve.review.doubts import against_best, held_out_change, overfitted, quarantined
 from evolve.review.run_end import standstill, tuned_alone
+from evolve.review.run_facts import outcomes_text, proposals
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, orders_text, value_text
 from evolve.review.table import Tone
 from evolve.review.texts import counted
@@ -62,7 +64,7 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
     if short := memory_shortage(config.workers, evaluators.evaluator.suite.limits.memory_mb):
         output.say(f"WARNING  {short}.", Tone.BAD)
     sys.stdout.flush()
-    interrupt = threading.Event()
+    interrupt, before = threading.Event(), _calls_and_answers(archive)
     screen: AbstractContextManager[PlainScreen | LiveScreen]
     screen = LiveScreen(f"evolve {where}") if sys.stdout.isatty() else PlainScreen(sys.stdout)
     try:
@@ -77,7 +79,8 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
         kept = "stopped; everything on record is kept" + (f"; {cut_off}" if cut_off else "")
         output.complain(f"{kept}. Go on with: {command('resume', archive.folder)}")
         return 130
-    code = _print_end(session, reason)
+    calls, answers = _calls_and_answers(archive)
+    code = _print_end(session, reason, unanswered=calls > before[0] and answers == before[1])
     if unmeasured is None:
         return code
     output.complain(
@@ -111,7 +114,15 @@ def _measure_baseline(session: Session, proposals: int, interrupt: threading.Eve
     return None if measured else "it was interrupted"
 
 
-def _print_end(session: Session, reason: StopReason) -> int:
+def _calls_and_answers(archive: RunReader) -> tuple[int, int]:
+    """How many calls were made for proposals, and how many proposals have an answer of a model, attempts counted."""
+    calls = sum(len(events) for key, events in archive.accounts.calls.items() if isinstance(key, PatchKey))
+    return calls, sum(attempt.answer is not None for number in archive.statuses for attempt in archive.attempts(number))
+
+
+def _print_end(session: Session, reason: StopReason, *, unanswered: bool) -> int:
+    """Print how a session ended, and what to do next. `unanswered`: models were asked in it, and none has answered.
+    Returns the exit code."""
     archive = session.archive.reader
     output.say()
     output.say(f"{end_text(reason).capitalize()}: {_because(session, reason)}")
@@ -124,14 +135,21 @@ def _print_end(session: Session, reason: StopReason) -> int:
         output.say(f"  NOTE      {one_line(line, 400)}")
     output.say()
     output.say("Next:")
-    output.print_commands(_next_steps(session, reason))
+    output.print_commands(_next_steps(session, reason, unanswered=unanswered))
     if reason is StopReason.INTERRUPTED:
         return 130
-    if _proposals(session) and not any(program.correct for program in archive.programs[1:]):
-        output.complain(_why_none_succeeded(session))
+    none_succeeded = _proposals(session) and not any(program.correct for program in archive.programs[1:])
+    if none_succeeded or unanswered:
+        output.complain(_why_none_succeeded(session) if not unanswered else _why_unanswered(archive))
         return 1
     checked = archive.fresh_of_best in CONFIRMING
     return 0 if checked and not against_best(archive) and reason is not StopReason.UNCONFIRMED else 1
+
+
+def _why_unanswered(archive: RunReader) -> str:
+    """The sentence for a session in which no model answered."""
+    last = max(number for number, status in archive.statuses.items() if status in (Status.ASKED, Status.FAILED))
+    return f"no model gave an answer in this session (why: {command('show', archive.folder, str(last))})"
 
 
 def _why_none_succeeded(session: Session) -> str:
@@ -139,10 +157,7 @@ def _why_none_succeeded(session: Session) -> str:
     archive = session.archive.reader
     sentence = "not one proposal succeeded"
     ended = (ending.generation for ending in archive.endings() if ending.generation > 0)
-    if _is_unanswered(session):
-        first = min(generation for generation in archive.statuses if generation > 0)
-        sentence += f": no model gave an answer (why: {command('show', archive.folder, str(first))})"
-    elif faults := Counter(filter(None, map(archive.fault, ended))):
+    if faults := Counter(filter(None, map(archive.fault, ended))):
         (fault, times), *_ = faults.most_common(1)
         sentence += f"; {times} of {_proposals(session)} ended with: {_NO_PATCH.get(fault, one_line(fault, 200))}"
     if not archive.programs[0].correct:
@@ -190,7 +205,8 @@ def _because(session: Session, reason: StopReason) -> str:
         case StopReason.BUDGET_CALLS:
             return f"all {config.budget_calls:,} calls of the budget were made."
         case StopReason.UNREACHABLE:
-            return _failures(archive) or "see the last error above."
+            (message, _), *_ = _failed_calls(archive).most_common(1) or [("see the last error above.", 0)]
+            return one_line(message, 200)
         case StopReason.TASK:
             return "see its message above."
         case StopReason.INTERRUPTED:
@@ -233,7 +249,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     if (waiting := archive.ahead) is not None and waiting is not best:
         score = value_text(waiting.value)
         yield "", f"generation {waiting.generation} scores {score}; `resume` will confirm it"
-    yield "proposals", _outcomes(archive)
+    yield "proposals", ": ".join(filter(None, [str(_proposals(session)), outcomes_text(archive)]))
     if (since := standstill(archive)) is not None and since["text"] is not None:
         yield "", since["text"]
     if failures := _failures(archive):
@@ -246,29 +262,22 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     yield "archive", str(archive.folder)
 
 
-def _outcomes(archive: RunReader) -> str:
-    """How many proposals had each outcome: `40: 27 programs, 13 duplicates`."""
-    names = {"evaluated": "program", "duplicate": "duplicate", "refused": "refused", "failed": "without an answer"}
-    outcomes = Counter(
-        names.get(status.value, "unfinished") for generation, status in archive.statuses.items() if generation > 0
-    )
-    nouns = ("program", "duplicate")
-    counts = [counted(count, name) if name in nouns else f"{count} {name}" for name, count in outcomes.most_common()]
-    return f"{outcomes.total()}: {', '.join(counts)}" if counts else "none"
+def _failed_calls(archive: RunReader) -> Counter[str]:
+    """How many model calls failed with each of the server's messages."""
+    calls = archive.accounts.calls.values()
+    return Counter(event.message for events in calls for event in events if event.is_server_failure)
 
 
 def _failures(archive: RunReader) -> str:
     """The failed model calls, by the server's message: `23 calls: HTTP 500: CUDA out of memory`."""
-    messages = Counter(
-        event.message for events in archive.accounts.calls.values() for event in events if event.is_server_failure
-    )
+    messages = _failed_calls(archive)
     lines = [f"{counted(times, 'call')}: {one_line(message, 200)}" for message, times in messages.most_common(3)]
     more = messages.total() - sum(times for _, times in messages.most_common(3))
     return "; ".join(lines + ([f"{counted(more, 'call')} for other reasons"] if more else []))
 
 
 def _proposals(session: Session) -> int:
-    return sum(generation > 0 for generation in session.archive.reader.statuses)
+    return len(proposals(session.archive.reader))
 
 
 def _free_file(archive: RunReader) -> Path:
@@ -301,16 +310,14 @@ def _answered(archive: RunReader) -> list[int]:
     return [number for number in archive.statuses if any(attempt.answer for attempt in archive.attempts(number))]
 
 
-def _is_unanswered(session: Session) -> bool:
-    """Whether models were asked, and none has answered yet."""
-    return bool(session.config.models and _proposals(session)) and not _answered(session.archive.reader)
-
-
-def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
+def _next_steps(session: Session, reason: StopReason, *, unanswered: bool) -> list[tuple[str, str]]:
     """Commands that can be pasted, each with its meaning."""
     archive = session.archive.reader
     run, best = archive.folder, archive.best
-    steps = [*_steps_for_models(session, reason), *_step_onward(session, reason)]
+    steps = [
+        *_steps_for_models(session, asks_doctor=unanswered or reason is StopReason.UNREACHABLE),
+        *_step_onward(session, reason),
+    ]
     if session.config.models and len(archive.programs) == 1 and best is not None:
         return steps  # the best is the initial program, which the person has
     if best is None:
@@ -337,11 +344,11 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     ]
 
 
-def _steps_for_models(session: Session, reason: StopReason) -> Iterator[tuple[str, str]]:
+def _steps_for_models(session: Session, *, asks_doctor: bool) -> Iterator[tuple[str, str]]:
     """What to try where no model answered, or no answer became a program."""
     archive = session.archive.reader
     doctor = command("doctor", "--endpoint", archive.folder / "run.yaml")
-    if reason is StopReason.UNREACHABLE or _is_unanswered(session):
+    if asks_doctor and not _scripts(session):
         yield doctor, "does the model answer?"
     if session.config.models and len(archive.programs) <= 1 and (answered := _answered(archive)):
         yield command("show", archive.folder, str(max(answered)), "--answer"), "the model's last answer"
@@ -352,10 +359,17 @@ def _step_onward(session: Session, reason: StopReason) -> Iterator[tuple[str, st
     """The command that continues the run, unless its suite is solved."""
     archive, options = session.archive.reader, _raised_limits(session, reason)
     best, run = archive.best, archive.folder
+    needs = f", once {' or '.join(scripts)} has more answers" if (scripts := _scripts(session)) else ""
     if best is not None and best.parents and not archive.best_holds:
         exclude = command("resume", run, "--exclude", str(best.generation), *options)
-        yield exclude, "go on without a best that fails on other instances"
+        yield exclude, f"go on without a best that fails on other instances{needs}"
     elif archive.fresh_of_best not in CONFIRMING:
-        yield command("resume", run, *options), "go on, and check the best again"
+        yield command("resume", run, *options), f"go on, and check the best again{needs}"
     elif reason not in (StopReason.CEILING, StopReason.UNCONFIRMED):
-        yield command("resume", run, *options), "go on"
+        yield command("resume", run, *options), f"go on{needs}"
+
+
+def _scripts(session: Session) -> list[str]:
+    """The files of answers that take the place of models; none if at least one model is asked."""
+    scripts = [model.script for model in session.config.models]
+    return [] if None in scripts else [script.name for script in scripts if script is not None]

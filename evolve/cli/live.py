@@ -69,7 +69,7 @@ class PlainScreen:
             longest = max(progress.phases, key=lambda phase: phase.since_s, default=None)
             under_way = f"  {_phases([longest], 1)}" if longest is not None else ""
             total = f"/{progress.generations}" if progress.generations else ""
-            state = f"generation {progress.finished}{total}  best {_best(progress)}"
+            state = f"{progress.finished}{total} proposals  best {_best(progress)}"
             troubles = "".join(f"  {trouble_text(trouble)}" for trouble in progress.troubles)
             self._print(f"{state}{under_way}{troubles}  {_rates(progress)}".rstrip(), progress)
 
@@ -144,7 +144,7 @@ def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
         done += f" of {progress.generations}  {drawing.bar(progress.finished, progress.generations)}"
     left = "unknown" if progress.time_left_s is None else f"at most {duration_text(progress.time_left_s)}"
     return [
-        ("generation", f"{done}  {progress.in_flight} in flight"),
+        ("proposals", f"{done} ended, {progress.in_flight} under way"),
         *([("under way", _phases(progress.phases, _PHASES_SHOWN))] if progress.phases else []),
         *((trouble_name(trouble), Cell(trouble_text(trouble), Tone.BAD)) for trouble in progress.troubles),
         ("best", Cell(_best(progress), Tone.STRONG)),

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from evolve.opening import initial_source, open_llm
 from evolve.propose.limiter import Limiters
 from evolve.propose.tuning.baseline import require_baseline
 from evolve.propose.tuning.tuner import require_size, require_tunable
+from evolve.propose.waking import WakingEvent
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import new_run_folder
 
@@ -77,9 +77,7 @@ def _agreed(config: Config, *, yes: bool) -> bool:
         return True
     for model in config.models:
         if model.client is None:  # a missing key is an error before the question
-            open_llm(
-                model, seed=config.seed, stopping=threading.Event(), limiters=Limiters(), keys=config.key_variables
-            )
+            open_llm(model, seed=config.seed, stopping=WakingEvent(), limiters=Limiters(), keys=config.key_variables)
     for line in estimate_lines(cost, config):
         output.say(one_line(line, 400))
     is_free = cost.at_most_usd == 0

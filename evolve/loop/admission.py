@@ -32,25 +32,18 @@ class Flow:
     number: int | None
     steps: Steps
     since: float = 0.0  # when its job began
-    job_number: int = 0  # how many jobs of the session had begun by then
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """A generation without an answer, until it is known whether a question that was put later gets one."""
-
-    flow: Flow
-    why: CallFailed
-    job_number: int
+    job_number: int = 0  # how many jobs of the session had begun by then, or when it was held
+    why: CallFailed | None = None  # it has no answer
 
 
 @dataclass(slots=True, kw_only=True)
 class UnderWay:
-    """What a session has begun and not ended: the flows by their jobs, the generations `held` for want of an answer,
-    and those that an earlier session left (`cut_off`) and nobody took up yet. `took`: seconds of the last jobs."""
+    """What a session has begun and not ended: the flows by their jobs, the generations without an answer, `held` until
+    it is known whether a question that was put later gets one, and those that an earlier session left (`cut_off`) and
+    nobody took up yet. `took`: seconds of the last jobs."""
 
     flows: dict[Job, Flow] = field(default_factory=dict)
-    held: list[Held] = field(default_factory=list)
+    held: list[Flow] = field(default_factory=list)
     cut_off: deque[Unfinished] = field(default_factory=deque)
     took: dict[JobKind, deque[float]] = field(
         default_factory=lambda: {kind: deque(maxlen=_OF_LATE) for kind in (JobKind.ASK, JobKind.EVALUATE)}

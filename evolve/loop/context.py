@@ -41,13 +41,18 @@ class RunContext:
         hurried: Callable[[], bool] = lambda: False,
     ) -> None:
         archive, config, models = services.archive, services.config, services.models
-        self.archive, self.config, self.models, self.tell = archive, config, models, tell
+        self.archive, self.config, self.models, self.tell, self.hurried = archive, config, models, tell, hurried
         self.evaluators, self.search = services.evaluators, services.search
         self.tuner = tuner_of(config, archive.reader, self.evaluators)
         self.requests = Requests(archive.reader, seed=config.seed, elites=config.search.elites)
         self.calls = Calls(archive, executor, config=config, usual=models.usual, hurried=hurried, tell=tell)
         self.summaries = Summaries(archive, models.writer, config=config, executor=executor, calls=self.calls)
         self.building: dict[str, int] = {}
+
+    def hurry(self) -> None:
+        """Have the requests that wait to be sent look whether the run is to end."""
+        self.calls.hurry()
+        self.models.stopping.wake()
 
     def known(self, source_hash: str) -> tuple[int, str] | None:
         """The generation that has a program already, recorded or under way, and its outcome."""

@@ -21,7 +21,7 @@ from evolve.loop.calls import Calls
 from evolve.loop.context import RunContext
 from evolve.loop.executor import BudgetReached, Job, JobKind, Steps
 from evolve.patch import PatchReason
-from evolve.progress import Confirmed, Evaluated, Refused
+from evolve.progress import Confirmed, Evaluated, Refused, Summarised
 from evolve.proposal import Choice, NewProgram, Refusal, Request
 from evolve.propose.building import Duplicate, build_program
 from evolve.propose.requests import fitting, recorded_choice
@@ -96,6 +96,18 @@ def confirming(run: RunContext) -> Steps:
     run.summaries.confirmed(before, record)
     run.requests.renew()
     run.tell(Confirmed(record=record, detail=detail, is_best=reader.best is record, held_out=held_out))
+
+
+def summarising(run: RunContext, *, closing: bool = False) -> Steps:
+    """Write the insights report that is due, or the one that closes a session. A round that the run's end cut short
+    stays open for the next session."""
+    summaries = run.summaries
+    request = summaries.begin(summaries.asker(), closing=closing)
+    ended = yield Job(kind=JobKind.SUMMARISE, work=partial(summaries.writer.summarizer.summarise, request))
+    if ended.report is None and run.hurried():
+        return
+    summaries.finish(ended, closing=closing)
+    run.tell(Summarised(programs=summaries.programs, problems=ended.failures))
 
 
 def _question(

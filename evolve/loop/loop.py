@@ -15,11 +15,10 @@ from evolve.archive.records import CONFIRMING, Unfinished
 from evolve.core.completion import CallFailed
 from evolve.evaluation.evaluators import complete_held_out
 from evolve.insights.yields import ModelYields
-from evolve.loop.admission import UNREACHABLE_AFTER, Admission, Flow, Held, UnderWay
+from evolve.loop.admission import UNREACHABLE_AFTER, Admission, Flow, UnderWay
 from evolve.loop.context import RunContext, RunServices
 from evolve.loop.executor import BudgetReached, Ended, Executor, Job, JobKind, Steps
-from evolve.loop.generation import confirming, generation
-from evolve.loop.summaries import summarising
+from evolve.loop.generation import confirming, generation, summarising
 from evolve.progress import Event, Failed, Phase, Progress, TaskFailed, Warned, time_left
 from evolve.seams import Listener
 from evolve.search.stopping import ALARM_AFTER, AT_LIMIT, RecentEnd, SessionEnd, StopReason, alarm, recent_end
@@ -105,9 +104,9 @@ class Loop:
                 self._let_go(reason)
                 if not self._admission.closes(unanswered=self._unanswered):
                     return reason
-                self._summarise(closing=True)
+                self._begin(summarising(self._run, closing=True))
             if self._admission.hurried():
-                self._run.calls.hurry()
+                self._run.hurry()
             ended = self._executor.next_ended(TICK_S)
             if ended is None:
                 self._run.calls.report_troubles()
@@ -154,10 +153,7 @@ class Loop:
     def _begin_report(self) -> None:
         """Begin an insights report at the very event that makes it due, however many events come at once."""
         if self._admission.summarises():
-            self._summarise()
-
-    def _summarise(self, *, closing: bool = False) -> None:
-        self._begin(summarising(self._run.summaries, tell=self.tell, hurried=self._hurried, closing=closing))
+            self._begin(summarising(self._run))
 
     def _hurried(self) -> bool:
         return self._admission.hurried()
@@ -218,7 +214,8 @@ class Loop:
                 self._budget_reached()
             flow.steps.close()
             return
-        self._under_way.held.append(Held(flow=flow, why=failed, job_number=self._jobs))
+        flow.why, flow.job_number = failed, self._jobs
+        self._under_way.held.append(flow)
         assert flow.number is not None  # a report's failures are its summarizer's
         self.tell(Failed(generation=flow.number, reason=failed.reason, message=str(failed)))
         if not self._admission.awaits_others():
@@ -247,13 +244,13 @@ class Loop:
         `before`: only those that were without one when that job began; an answer to an older question may have been on
         its way since before the outage, and says nothing."""
         held = self._under_way.held
-        released = [one for one in held if before is None or one.job_number < before]
-        self._under_way.held = [one for one in held if one not in released]
-        for one in released:
-            if failed:
-                self._advance(one.flow, partial(one.flow.steps.throw, one.why))
+        released = [flow for flow in held if before is None or flow.job_number < before]
+        self._under_way.held = [flow for flow in held if flow not in released]
+        for flow in released:
+            if failed and flow.why is not None:
+                self._advance(flow, partial(flow.steps.throw, flow.why))
             else:
-                one.flow.steps.close()
+                flow.steps.close()
 
     def _task_wrong(self, wrong: TaskError) -> None:
         self.task_error = wrong

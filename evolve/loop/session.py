@@ -68,7 +68,6 @@ def nothing_required(task: Task, initial: Evaluation) -> None:
 class Session(RunServices):
     """A run that is ready to go on; `resumed`: it was begun before; `unnoted`: why nobody noted whose it is, if so."""
 
-    stopping: threading.Event
     resumed: bool
     unnoted: str | None
 
@@ -88,7 +87,7 @@ class Session(RunServices):
         try:
             limit = loop.run()
         finally:
-            self.stopping.set()  # ends the calls and waits of every model
+            self.models.stopping.set()  # ends the calls and waits of every model
         pair = self.evaluators
         suite = pair.evaluator.suite
         try:
@@ -203,12 +202,11 @@ def resumed_session(
 def _prepared(config: Config, evaluators: EvaluatorPair, *, known: Sequence[Adaptation] = ()) -> Callable[..., Session]:
     """A session but for its archive, with the models and the search that a configuration names opened; `known` is what
     is asked of the models otherwise than configured."""
-    stopping = threading.Event()
-    models = open_models(config, evaluators.task, evaluators.evaluator.suite, stopping, known)
+    models = open_models(config, evaluators.task, evaluators.evaluator.suite, known)
     search = open_search(models.search_settings(config))
     if config.search.kinds.tune:
         require_tunable(evaluators.task, what=_TUNES)
-    return partial(Session, config=config, evaluators=evaluators, models=models, search=search, stopping=stopping)
+    return partial(Session, config=config, evaluators=evaluators, models=models, search=search)
 
 
 def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorPair) -> None:

@@ -1,6 +1,5 @@
 """The insights reports of a run: how their writer asks, and what the loop waits for."""
 
-from collections.abc import Callable
 from functools import partial
 
 from evolve.archive.archive import Archive
@@ -14,9 +13,8 @@ from evolve.insights.facts import FactReader
 from evolve.insights.outcomes import History, outcomes
 from evolve.insights.summarizer import Ask, SummaryRequest
 from evolve.loop.calls import Calls
-from evolve.loop.executor import Executor, Job, JobKind, Steps
+from evolve.loop.executor import Executor
 from evolve.opening import SummaryWriter
-from evolve.progress import Event, Summarised
 from evolve.proposal import Guidance
 
 MOST_CALLS = 2.5
@@ -157,16 +155,3 @@ class Summaries:
             return answer
 
         return ask
-
-
-def summarising(
-    summaries: Summaries, *, tell: Callable[[Event], None], hurried: Callable[[], bool], closing: bool = False
-) -> Steps:
-    """Write the document that is due, or the one that closes a session. A round that the run's end cut short stays open
-    for the next session."""
-    request = summaries.begin(summaries.asker(), closing=closing)
-    ended = yield Job(kind=JobKind.SUMMARISE, work=partial(summaries.writer.summarizer.summarise, request))
-    if ended.report is None and hurried():
-        return
-    summaries.finish(ended, closing=closing)
-    tell(Summarised(programs=summaries.programs, problems=ended.failures))

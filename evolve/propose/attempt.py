@@ -20,6 +20,7 @@ from evolve.core.config import ModelConfig
 from evolve.propose.endpoint import Secrets
 from evolve.propose.reply import Reply, Unreadable, read_reply
 from evolve.propose.retry import Failure
+from evolve.propose.waking import WakingEvent
 
 BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of an HTTP answer that are read, and decoded; beyond them it is a bad response."""
@@ -27,7 +28,6 @@ BODY_LIMIT = 8 * 1024 * 1024
 ERROR_LIMIT = 1024 * 1024
 """The same for an HTTP error, whose first sentences are all that is wanted."""
 
-_POLL_S = 0.05
 _LIST_S = 20.0  # seconds that are waited for a list of models
 _NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to have none, and sends none
 _NOTHING_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
@@ -51,7 +51,7 @@ class Answer:
 class Connection:
     """The SDK's client of one endpoint, which is made when it is first needed. Thread-safe."""
 
-    def __init__(self, settings: ModelConfig, url: str, secrets: Secrets, stopping: threading.Event) -> None:
+    def __init__(self, settings: ModelConfig, url: str, secrets: Secrets, stopping: WakingEvent) -> None:
         self._settings, self._url, self._secrets, self._stopping = settings, url, secrets, stopping
         self._client: Any = None
         self._without: dict[str, Any] = {}  # the headers that the SDK is not to send
@@ -113,13 +113,15 @@ class Connection:
 
         deadline = time.monotonic() + wait_s
         threading.Thread(target=send, name="llm", daemon=True).start()
-        while not done.wait(min(_POLL_S, max(0.0, deadline - time.monotonic()))):
+        with self._stopping.wakes(done):
+            while not (found or self._stopping.is_set()) and (left_s := deadline - time.monotonic()) > 0:
+                done.wait(left_s)
+                done.clear()
+        if not found:
+            abandoned.set()
             if self._stopping.is_set():
-                abandoned.set()
                 return Failure(reason="cancelled", message="given up, since the run is ending", billed=True)
-            if time.monotonic() >= deadline:
-                abandoned.set()
-                return Failure(reason="timeout", message=f"no whole answer within {wait_s:g} s", billed=True)
+            return Failure(reason="timeout", message=f"no whole answer within {wait_s:g} s", billed=True)
         if isinstance(found[0], BaseException):
             raise found[0]
         return found[0]

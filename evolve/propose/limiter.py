@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from evolve.core.config import ModelConfig
 from evolve.propose.endpoint import endpoint_url
+from evolve.propose.waking import WakingEvent
 
 WINDOW_S = 0.1
 """After a pause, no such stretch of time holds more than a quarter of those who waited, nor than one of fewer. When
@@ -28,7 +29,6 @@ LESS = 0.75
 _GROWS_S = 70.0  # until the rate is twice what it was
 _SLOWEST = 1 / 60  # requests a second
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0  # where the server names no moment
-_POLL_S = 0.1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class LeftAlone(Exception):
 
 @dataclass(slots=True, order=True)
 class _Waiting:
-    """A request that waits for its turn; `sent_at` is when it came."""
+    """A request that waits for its turn; `sent_at` is when it came. `turn` is set for it to look again."""
 
     number: int
     turn: threading.Event = field(default_factory=threading.Event, compare=False)
@@ -120,30 +120,41 @@ class Limiter:
         """The place of a new request in the order of those who wait."""
         return next(self._numbers)
 
-    def turn(self, number: int, *, chance: random.Random, held: Callable[[float], None], patience_s: float) -> float:
+    def turn(
+        self,
+        number: int,
+        *,
+        chance: random.Random,
+        held: Callable[[float], None],
+        patience_s: float,
+        stopping: WakingEvent,
+    ) -> float:
         """Wait until the request of that number may be sent; the moment, for `refused`. `held` is called before any
-        wait and again and again during it, with the seconds until the endpoint's next turn; what it raises ends the
-        wait. Raises LeftAlone as soon as the endpoint wants nothing for longer than `patience_s` from now; how many
-        wait before this one is no matter."""
+        wait and whenever there is news, with the seconds until the endpoint's next turn; what it raises ends the wait.
+        `stopping` wakes those who wait. Raises LeftAlone as soon as the endpoint wants nothing for longer than
+        `patience_s` from now; how many wait before this one is no matter."""
         mine = _Waiting(number)
         with self._lock:
             heapq.heappush(self._queue, mine)
         try:
-            while True:
-                with self._lock:
-                    left = self._give(time.monotonic(), chance)
-                    first = bool(self._queue) and self._queue[0] is mine
-                if mine.sent_at is not None:
-                    return mine.sent_at
-                held(left)
-                if left > patience_s:
-                    raise LeftAlone(left)
-                mine.turn.wait(min(_POLL_S, left) if first else _POLL_S)
+            with stopping.wakes(mine.turn):
+                while True:
+                    with self._lock:
+                        left = self._give(time.monotonic(), chance)
+                        first = bool(self._queue) and self._queue[0] is mine
+                    if mine.sent_at is not None:
+                        return mine.sent_at
+                    held(left)
+                    if left > patience_s:
+                        raise LeftAlone(left)
+                    mine.turn.wait(left if first else None)
+                    mine.turn.clear()
         finally:
             with self._lock:
                 if mine.sent_at is None:
                     self._queue.remove(mine)
                     heapq.heapify(self._queue)
+                    self._wake(most=1)
 
     def _give(self, now: float, chance: random.Random) -> float:
         """Give every turn that is due; seconds until the next one."""
@@ -152,7 +163,13 @@ class Limiter:
             self._pace.send(now, waiting=len(self._queue), chance=chance)
             first.sent_at = now
             first.turn.set()
+            self._wake(most=1)
         return max(0.0, self._pace.next_at - now)
+
+    def _wake(self, most: int | None = None) -> None:
+        """Have those who wait look again, or the first of them, who gives the next turn."""
+        for waiting in self._queue[:most]:
+            waiting.turn.set()
 
     def answered(self, *, nothing_left_s: float | None) -> None:
         """A request got past the limit; the server may have said that nothing is left for so long."""
@@ -160,11 +177,13 @@ class Limiter:
             self._pace.let_through()
             if nothing_left_s is not None:
                 self._pace.leave_alone(time.monotonic(), nothing_left_s)
+                self._wake()
 
     def refused(self, sent_at: float, *, wait_s: float | None, chance: random.Random) -> None:
         """A request was refused since there were too many: all wait for `wait_s` seconds, or as long as seems right."""
         with self._lock:
             self._pace.refused(sent_at, time.monotonic(), wait_s=wait_s, chance=chance)
+            self._wake()
 
 
 class Limiters:

@@ -37,10 +37,11 @@ from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
 from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.reply import Reply, listed_models
 from evolve.propose.retry import ADVICE, Failure, RetryPolicy, Tries, reason_of_status, stated_wait
+from evolve.propose.waking import WakingEvent
 
 _SEVERAL = {"temperature": "temperature", "effort": "reasoning_effort"}
 """The settings that may be lists, with their fields."""
-_FIRST_S, _POLL_S = 5.0, 0.05  # how long others wait at most for a request that goes first, and how often they look
+_FIRST_S = 5.0  # how long others wait at most for a request that goes first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class OpenAILLM:
         self,
         settings: ModelConfig,
         *,
-        stopping: threading.Event,
+        stopping: WakingEvent,
         seed: int = 0,
         retry: RetryPolicy | None = None,
         known: EndpointKnowledge | None = None,
@@ -83,7 +84,8 @@ class OpenAILLM:
         self._known = tuple(one for one in known.adaptations if one.model == settings.shown_name)
         self._known_lock = threading.Lock()
         self._taken: set[str] = set()  # parameters that the endpoint took, each with its value
-        self._first = threading.Lock()
+        self._first = threading.Condition()  # somebody goes first; or has, and what was learnt counts
+        self._goes_first = False
         self._limiter = known.limiter
         self._usual = known.usual or OutputLengthEstimator(settings.max_tokens)
         self.close = self._connection.close
@@ -173,7 +175,9 @@ class OpenAILLM:
             observe(replace(event, again_in_s=left_s))
 
         try:
-            sent_at = self._limiter.turn(number, chance=rng, held=held, patience_s=self._retry.patience_s)
+            sent_at = self._limiter.turn(
+                number, chance=rng, held=held, patience_s=self._retry.patience_s, stopping=self._stopping
+            )
         except LeftAlone as alone:
             message = f"not asked, since the endpoint wants to be left alone for {alone.args[0]:.0f} s more"
             raise self._call_failed(Failure(reason="rate_limited", message=message), calls=call) from None
@@ -188,18 +192,25 @@ class OpenAILLM:
     def _one_first(self, parameters: Parameters) -> Iterator[Parameters]:
         """The parameters to send now. Where the endpoint has not taken all of them yet, one request goes first, and the
         others wait for it, _FIRST_S at most: a refusal comes at once, and so it comes once. What was learnt while they
-        waited counts; a run that ends waits for nobody."""
-        until, first = time.monotonic() + _FIRST_S, False
+        waited counts."""
+
+        def are_taken() -> bool:
+            return _pairs(adapted(parameters, self._known)) <= self._taken
+
+        with self._first:
+            in_time = self._first.wait_for(lambda: are_taken() or not self._goes_first, timeout=_FIRST_S)
+            sent = adapted(parameters, self._known)
+            first = not (are_taken() or self._goes_first)
+            self._goes_first |= first
+            if not in_time:
+                self._taken |= _pairs(sent)
         try:
-            while not (_pairs(sent := adapted(parameters, self._known)) <= self._taken or first):
-                if self._stopping.is_set() or time.monotonic() >= until:
-                    self._taken |= _pairs(sent)
-                    break
-                first = self._first.acquire(timeout=_POLL_S)
             yield sent
         finally:
             if first:
-                self._first.release()
+                with self._first:
+                    self._goes_first = False
+                    self._first.notify_all()
 
     # -- one attempt --------------------------------------------------------------------------------------------
 

@@ -1,11 +1,9 @@
 """Runs, programs and models as rows: the plain values behind `evolve list`."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from evaluator.untrusted import one_line
-from evolve.archive.events import Status
 from evolve.archive.ranking import paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
@@ -13,7 +11,7 @@ from evolve.core.usage import Spending
 from evolve.insights.yields import ModelYield
 from evolve.review.calls import by_kind_text, paid_text, spending_brief, spending_text, under_way_text
 from evolve.review.curves import sparkline
-from evolve.review.run_facts import adaptations, all_calls, calls_by_kind, how_it_stands
+from evolve.review.run_facts import adaptations, all_calls, calls_by_kind, how_it_stands, outcomes_text, proposals
 from evolve.review.scores import (
     SELF_JUDGED,
     change_text,
@@ -142,8 +140,6 @@ def headline(name: str, archive: RunReader) -> str:
 
 def state(archive: RunReader) -> list[str]:
     """The state of a run and its generations, its times and its cost, a line each."""
-    counts = Counter(status.value for status in archive.statuses.values())
-    ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
     how = how_it_stands(archive.finished, running=archive.running)
     begun = f"begun {time_text(archive.began)}, newest event {time_text(archive.newest)}"
     running = archive.finished is None and archive.running
@@ -152,7 +148,7 @@ def state(archive: RunReader) -> list[str]:
     calls = by_kind_text(calls_by_kind(all_calls(archive)))
     reordered = None if best is None else archive.reordered.get(best.generation)
     return [
-        f"{how}; generations: {ends}" if ends else how,
+        ": ".join(filter(None, [f"{how}; {counted(len(proposals(archive)), 'proposal')}", outcomes_text(archive)])),
         f"{begun}; spent {spending_text(archive.spent)}",
         *([f"calls: {calls}"] if calls else []),
         *([f"fresh instances: {fresh_text(archive.fresh_check(best.generation))}"] if best is not None else []),

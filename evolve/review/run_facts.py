@@ -13,6 +13,7 @@ from evolve.core.config import Config
 from evolve.core.errors import InputError
 from evolve.propose.troubles import silent_after_s
 from evolve.review.calls import KINDS, with_kinds
+from evolve.review.texts import counted
 from evolve.search.stopping import end_text
 from evolve.trust import stored_config
 
@@ -163,6 +164,20 @@ def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def how_it_stands(finished: str | None, *, running: bool) -> str:
     """The state of a run in words: running, or how it ended."""
     return end_text(finished) if finished else "running" if running else "killed"
+
+
+def outcomes_text(archive: RunReader) -> str:
+    """How many proposals had each outcome: `27 programs, 13 duplicates`; empty without proposals."""
+    names = {"evaluated": "program", "duplicate": "duplicate", "refused": "refused", "failed": "without an answer"}
+    outcomes = Counter(names.get(archive.statuses[number].value, "unfinished") for number in proposals(archive))
+    nouns = ("program", "duplicate")
+    counts = [counted(count, name) if name in nouns else f"{count} {name}" for name, count in outcomes.most_common()]
+    return ", ".join(counts)
+
+
+def proposals(archive: RunReader) -> list[int]:
+    """The numbers of the proposals that were begun: all generations but the initial program's."""
+    return [generation for generation in archive.statuses if generation > 0]
 
 
 def sessions_json(archive: RunReader) -> list[dict[str, Any]]:

@@ -199,7 +199,7 @@ def test_what_is_no_plain_file_is_refused_and_nothing_is_read_or_written(
     else:
         path.symlink_to("/dev/zero")
     for opened in (RunReader, Archive):
-        with pytest.raises(ArchiveError, match=r"is (a link|a named pipe|a socket), where a plain file of the run"):
+        with pytest.raises(ArchiveError, match=r"is (a link|a named pipe|a socket), where a file or folder of the run"):
             opened.open(run)
     assert mine.read_text() == "mine"
 
@@ -212,7 +212,7 @@ def test_a_folder_that_is_a_link_is_refused(make_run, tmp_path, name) -> None:
         shutil.move(run / name, elsewhere)
     elsewhere.mkdir(exist_ok=True)
     (run / name).symlink_to(elsewhere)
-    with pytest.raises(ArchiveError, match="is a link, where a plain"):
+    with pytest.raises(ArchiveError, match="is a link, where a file or folder of the run"):
         Archive.open(run)
 
 

@@ -74,7 +74,7 @@ def test_a_process_that_is_killed_is_started_again(objects: Objects, fake: Fake,
     (one,) = written(objects, "one")
     fake(f"[ -e {tmp_path}/killed ] || {{ touch {tmp_path}/killed; kill -9 $$; }}")
     assert objects.text(one) == "one"
-    objects.tidy(least=1)
+    objects.pack()
     (tmp_path / "killed").unlink()
     with pytest.raises(MachineError, match="git was ended by signal 9; try again"):
         objects.missing([one])
@@ -102,7 +102,7 @@ def test_a_working_folder_that_is_gone_is_no_damage(
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert objects.text(one) == "one"
-    objects.tidy(least=1)
+    objects.pack()
     assert objects.trouble is None
     assert objects.missing([one, two, "f" * 40]) == ["f" * 40]
     assert objects.text(two) == "two"
@@ -131,7 +131,7 @@ def test_git_gets_nothing_of_the_environment(
         monkeypatch.setenv(name, "theirs")
     fake(f'env >> "{tmp_path}/$1"')
     one, _ = written(objects, "one", "two")
-    objects.tidy(least=1)
+    objects.pack()
     assert (objects.trouble, objects.text(one), objects.missing([one])) == (None, "one", [])
     for command in ("cat-file", "repack"):
         environment = (tmp_path / command).read_text().splitlines()
@@ -149,7 +149,7 @@ def test_packing_that_is_interrupted_ends_its_children(objects: Objects, fake: F
     names = written(objects, "one", "two")
     fake(f'[ "$1" = repack ] && {{ sleep 60 & echo $$ $! > {tmp_path}/pids; wait; }}')
     with interrupted(0.4):
-        objects.tidy(least=1)
+        objects.pack()
     for process in map(int, (tmp_path / "pids").read_text().split()):
         assert gone(process)
     assert [objects.text(name) for name in names] == ["one", "two"]

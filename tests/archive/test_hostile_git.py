@@ -139,7 +139,7 @@ def test_what_is_planted_for_git_is_not_obeyed(
         objects = Objects(run / "programs.git")
         objects.blob("one more\n")
         objects.sync()
-        objects.tidy(least=1)
+        objects.pack()
         objects.close()
         assert objects.trouble is None
         assert [archive.reader.source(program) for program in archive.reader.programs] == [text for _, text in whole]

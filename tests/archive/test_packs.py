@@ -54,7 +54,7 @@ def test_whatever_is_packed_and_merged_git_and_we_read_again(groups: list[list[s
                 objects.tree({"program.py": name})
                 written[name] = text
             objects.sync()
-            objects.tidy(least=1)
+            objects.pack()
             assert objects.trouble is None
         assert {name: objects.text(name) for name in written} == written
         assert objects.missing([*written, "f" * 40]) == ["f" * 40]
@@ -88,7 +88,7 @@ def test_packs_do_not_become_many(tmp_path: Path) -> None:
     for number in range(70):
         names.append(objects.blob(f"number {number}\n"))
         objects.sync()
-        objects.tidy(least=1)
+        objects.pack()
     assert len(list((tmp_path / "programs.git" / "objects" / "pack").glob("*.pack"))) <= 12
     assert [objects.text(name) for name in names] == [f"number {number}\n" for number in range(70)]
 
@@ -164,7 +164,7 @@ def test_git_killed_while_it_packs_loses_nothing(make_run, tmp_path: Path, monke
         objects.take_over()
         objects.blob(f"one more, {milliseconds}\n")
         objects.sync()
-        objects.tidy(least=1)
+        objects.pack()
         objects.close()
         monkeypatch.setenv("PATH", before)
         git(path, "fsck", "--full")
@@ -181,7 +181,7 @@ def test_a_torn_object_keeps_nothing_from_being_packed(tmp_path: Path) -> None:
     torn = tmp_path / "programs.git" / "objects" / names[2][:2] / names[2][2:]
     objects.sync()
     torn.write_bytes(torn.read_bytes()[:500])
-    objects.tidy(least=1)
+    objects.pack()
     assert objects.trouble is None
     assert objects.missing(names) == [names[2]]
     assert [objects.text(name)[:7] for name in names[:2]] == ["text 0\n", "text 1\n"]

@@ -22,6 +22,7 @@ from evolve.archive.ranking import new_bests
 from evolve.core.completion import Message, PatchKey
 from evolve.core.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
+from evolve.propose.waking import WakingEvent
 from tests.loop.climbing import configure, finish, is_meta, meta_answer, model, opened, patch
 from tests.openai_server import Behaviour, OpenAIServer, TokenBucket, answer
 
@@ -49,7 +50,7 @@ def asked_for(url: str, seconds: float) -> None:
 
 def _asked(url: str, numbers: Iterator[int]) -> float:
     settings = ModelConfig(name="m", model="m", base_url=url, api_key_env=None)
-    llm = OpenAILLM(settings, stopping=threading.Event())
+    llm = OpenAILLM(settings, stopping=WakingEvent())
     ask = [Message(role="user", content="improve this " * 500)]
     llm.complete(ask, key=PatchKey(0, 0), observe=lambda event: None)
     lock = threading.Lock()

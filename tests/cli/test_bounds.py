@@ -107,4 +107,4 @@ def test_proving_nothing_is_no_success(copy: Path, capsys: pytest.CaptureFixture
         "    return BoundCheck(instance=instance.index, holds=None, detail='no idea')\n"
     )
     assert main(["bounds", str(copy), "--verify", "--instances", "0-1"]) == 1
-    assert "2 of 2 bounds do not hold or were not settled" in capsys.readouterr().out
+    assert "2 of 2 bounds wrong or not settled" in capsys.readouterr().out

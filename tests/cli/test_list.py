@@ -154,7 +154,7 @@ def test_orders_that_contradict_each_other_are_refused(lesson, evolve, words):
 def test_the_table_shows_scores_with_ceiling_and_gap(family, evolve):
     lines = evolve("list", "family").splitlines()
     assert lines[0].startswith("family: placement/adrs, 5 programs, best is generation 3: 25.000000 (ceiling 26.000000")
-    assert lines[1] == "finished; generations: 5 evaluated, 1 refused"
+    assert lines[1] == "finished; 5 proposals: 4 programs, 1 refused"
     row = next(line.split() for line in lines if "both" in line)
     assert row[0] == "3"
     assert row[2:5] == ["25.000000", "26.000000", "1.000000"]

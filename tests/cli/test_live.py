@@ -79,7 +79,7 @@ def test_plain_lines_tell_of_the_one_that_takes_longest(monkeypatch):
     screen._last -= HEARTBEAT_S + 1
     spent = Spending().sent().plus(Usage(tokens_in=10, tokens_out=2, cost_usd=None))
     screen.tick(replace(PROGRESS, spent=spent))
-    assert "generation 11/40" in stream.getvalue()
+    assert "11/40 proposals" in stream.getvalue()
     assert "asking 12 (0:41)" in stream.getvalue()
     assert "cost unknown" in stream.getvalue()
 

@@ -96,7 +96,7 @@ def taken_up(folder: Path, config_file: str, evaluator: Open = InProcessEvaluato
 def _opened(archive: Archive, config: Config, evaluator: Open) -> Iterator[Run]:
     task = load_task(config.task)
     suite = task.suite(config.suite)
-    models = open_models(config, task, suite, threading.Event())
+    models = open_models(config, task, suite)
     search = open_search(models.search_settings(config))
     watch = Watch()
     services = RunServices(

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from evaluator.task_files import load_task
@@ -232,7 +231,7 @@ def choices_found_again(folder: Path, name: str = "r") -> tuple[int, list[str]]:
     with opened(folder, name) as archive:
         config = stored_config(archive)
         task = load_task(config.task)
-        models = open_models(config, task, task.suite(config.suite), Event())
+        models = open_models(config, task, task.suite(config.suite))
         settings = models.search_settings(config)
         checked, wrong = 0, []
         for event in archive_events(archive):

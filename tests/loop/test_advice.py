@@ -12,8 +12,11 @@ import pytest
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import markdown
+from evolve.search.stopping import StopReason
 from tests.journals import sealed
+from tests.loop.by_hand import taken_up, through
 from tests.loop.climbing import configure, events, evolve, finish, opened, patch, script
+from tests.loop.virtual import VirtualExecutor
 
 PADS = "\n".join(
     f"## {title}\n- **A point**: [gen 1] and [gen 0 > gen 2] speak for it.\n"
@@ -48,7 +51,7 @@ def an_answer(generation: int) -> Any:
     return ["I would rather not.", tagged] if generation == 11 else tagged
 
 
-def configured(folder: Path) -> str:
+def configured(folder: Path, generations: int = 16) -> str:
     models = [
         script(folder, [an_answer(n) for n in range(1, 17)], [meta(FIRST), meta(SECOND), meta(FIRST), meta(SECOND)])
     ]
@@ -56,7 +59,7 @@ def configured(folder: Path) -> str:
     return configure(
         folder,
         models=models,
-        generations=16,
+        generations=generations,
         meta_every=4,
         attempts=2,
         search={"elites": 4, "kinds": kinds, "unguided": 0.0},
@@ -66,7 +69,7 @@ def configured(folder: Path) -> str:
 @pytest.fixture(scope="module")
 def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sixteen")
-    finish(folder, "run", configured(folder), "--name", "r")
+    through(folder, configured(folder))
     return folder
 
 
@@ -247,13 +250,15 @@ def test_the_record_says_what_was_followed_and_too_few_say_nothing_of_guidance(s
 def test_a_session_that_ends_at_its_limit_closes_with_a_document_and_the_run_goes_on_as_if_without(
     sixteen: Path, tmp_path: Path
 ) -> None:
-    finish(tmp_path, "run", configured(tmp_path), "--name", "r", "--generations", "6")
+    through(tmp_path, configured(tmp_path, generations=6))
     with opened(tmp_path) as archive:
         closed = archive.meta.closed
         assert (closed, archive.meta.shown) == (len(archive.programs), 4)
         assert list(archive.meta.reports) == [4, closed]
         assert {one.generation for one in archive.meta.reports[closed].summaries} >= {5, 6}
-    finish(tmp_path, "resume", "r", "--generations", "16")
+    with taken_up(tmp_path / "runs" / "r", configured(tmp_path)) as run:
+        run.executor = VirtualExecutor(lambda job: 1.0)
+        assert run.go() is StopReason.GENERATIONS
     with opened(tmp_path) as archive, opened(sixteen) as whole:
         assert {n: report for n, report in archive.meta.reports.items() if n != closed} == whole.meta.reports
         for one in whole.statuses:

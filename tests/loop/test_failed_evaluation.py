@@ -8,13 +8,14 @@ from typing import Any
 from evolve.archive.events import Status
 from evolve.insights.facts import FactReader
 from evolve.view.payload import run_document
+from tests.loop.by_hand import through
 from tests.loop.climbing import configure, events, evolve, opened, patch, script
 
 BROKEN = patch("OFFSET = None", name="broken")
 
 
-def run(folder: Path, answers: list[Any], **keys: Any) -> None:
-    config = configure(folder, models=[script(folder, answers)], generations=len(answers), **keys)
+def run(folder: Path, answers: list[Any]) -> None:
+    config = configure(folder, models=[script(folder, answers)], generations=len(answers))
     evolve(folder, "run", config, "--name", "r", code=None)
 
 
@@ -38,7 +39,8 @@ def test_a_failed_evaluation_goes_back_with_its_reason_and_the_second_verdict_co
 
 def test_it_goes_back_only_once_and_takes_one_of_the_attempts(tmp_path: Path) -> None:
     worse = patch("OFFSET = 'x'", name="broken_again")
-    run(tmp_path, [[BROKEN, worse, patch(1)], ["Let us talk.", "No.", BROKEN]], attempts=3)
+    answers = [[BROKEN, worse, patch(1)], ["Let us talk.", "No.", BROKEN]]
+    through(tmp_path, configure(tmp_path, models=[script(tmp_path, answers)], generations=2, attempts=3))
     with opened(tmp_path) as archive:
         assert [attempt.reason for attempt in archive.attempts(1)] == ["exception", None]
         assert not archive.find("1").correct and archive.find("1").origin.patch_name == "broken_again"
@@ -46,7 +48,7 @@ def test_it_goes_back_only_once_and_takes_one_of_the_attempts(tmp_path: Path) ->
 
 
 def test_with_one_attempt_nothing_goes_back(tmp_path: Path) -> None:
-    run(tmp_path, [BROKEN], attempts=1)
+    through(tmp_path, configure(tmp_path, models=[script(tmp_path, [BROKEN])], generations=1, attempts=1))
     with opened(tmp_path) as archive:
         assert [attempt.reason for attempt in archive.attempts(1)] == [None]
 

@@ -175,7 +175,7 @@ def test_what_was_cut_off_is_asked_of_a_model_that_still_has_weight(tmp_path: Pa
         config = configure(tmp_path, models=models, generations=3, parallel=2)
         finish(tmp_path, "run", config, "--name", "r")
         gone.set()
-        finish(tmp_path, "resume", "r", "--generations", "8")
+        finish(tmp_path, "resume", "r", "--generations", "8", code=1)
         with opened(tmp_path) as archive:
             assert archive.finished == "unreachable"
             left = [one.generation for one in archive.unfinished()]

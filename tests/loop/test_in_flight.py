@@ -39,7 +39,7 @@ def test_patches_and_insights_reports_together_are_never_more_than_allowed(tmp_p
     assert max(together for together, _ in seen) == 4
     assert any(0 < meta < together for together, meta in seen), "a document was written while patches were asked for"
     with opened(tmp_path) as archive:
-        assert len(archive.meta.reports) >= 3
+        assert len(archive.meta.reports) >= 2, "one while patches were asked for, and one at the end"
     assert choices_found_again(tmp_path)[1] == []
 
 

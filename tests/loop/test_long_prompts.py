@@ -10,7 +10,9 @@ import pytest
 import evolve
 from evolve.archive.events import Status
 from evolve.core.completion import estimate_tokens
-from tests.loop.climbing import TASK, configure, events, finish, opened, patch, script
+from evolve.search.stopping import StopReason
+from tests.loop.by_hand import through
+from tests.loop.climbing import TASK, configure, events, opened, patch, script
 from tests.loop.killing import choices_found_again
 
 LIMIT = 1600
@@ -36,7 +38,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
         prompt_tokens=LIMIT,
         search={"elites": 6, "inspirations": 1, "stagnation": 0, "by_instance": 0.0, "kinds": kinds},
     )
-    finish(folder, "run", config, "--name", "r")
+    assert through(folder, config) is StopReason.GENERATIONS
     return folder
 
 
@@ -52,7 +54,6 @@ def questions(folder: Path) -> list[tuple[dict[str, Any], str | None]]:
 
 def test_the_run_goes_on_to_its_limit(ran: Path) -> None:
     with opened(ran) as archive:
-        assert archive.finished == "generations"
         assert archive.ended == 37
         assert archive.best is not None and archive.best.generation >= 8
         assert not archive.unfinished()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,17 @@ def test_a_second_ctrl_c_leaves_a_server_that_hangs(tmp_path: Path) -> None:
         assert len(server.requests) == 5
     assert count(tmp_path, "lost") == 2
     assert "Traceback" not in (tmp_path / "out.txt").read_text()
+
+
+def test_ctrl_c_waits_for_no_turn_at_an_endpoint(tmp_path: Path) -> None:
+    with OpenAIServer(default=status(429, retry_after="100")) as server:
+        config = configure(tmp_path, models=[model(server.url)], generations=3, parallel=2)
+        process = in_fork(tmp_path, "run", config, "--name", "r")
+        wait_until(lambda: count(tmp_path, "called", phase="failed") >= 2, process)
+        time.sleep(0.2)  # until both wait
+        os.kill(process.pid, signal.SIGINT)
+        process.join(30)
+        assert process.exitcode == 130
 
 
 def test_after_ctrl_c_no_failed_call_is_repeated_and_no_meta_call_made(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from tests.loop.climbing import configure, evolve, model
+import yaml
+
+from tests.loop.climbing import configure, evolve, model, patch, script
 from tests.openai_server import OpenAIServer, answer, status
 
 CURVE = str(Path(__file__).resolve().parents[1] / "data" / "curve")
@@ -26,7 +28,7 @@ def test_a_server_that_wants_a_key_is_quoted_once(tmp_path: Path) -> None:
     with OpenAIServer(default=status(401, error="Incorrect API key")) as server:
         ran = evolve(tmp_path, "run", configure(tmp_path, models=[model(server.url)], generations=9), "--yes", code=1)
     assert ran.stdout.count("check the key in the environment variable") == 1
-    assert "No model answered: 5 calls: HTTP 401: Incorrect API key" in ran.stdout
+    assert "No model answered: HTTP 401: Incorrect API key" in ran.stdout
 
 
 def test_no_model_is_asked_to_improve_a_program_that_never_answers(tmp_path: Path) -> None:
@@ -42,3 +44,14 @@ def test_no_model_is_asked_to_improve_a_program_that_never_answers(tmp_path: Pat
         assert len(server.requests) == 1
     assert "gives no valid answer (exception: ZeroDivisionError: division by zero" in refused.stderr
     assert "--fix-initial" in refused.stderr
+
+
+def test_a_session_without_an_answer_fails_whatever_earlier_sessions_found(tmp_path: Path) -> None:
+    config = configure(tmp_path, models=[script(tmp_path, [patch(0.5)])], generations=1)
+    evolve(tmp_path, "run", config, "--name", "r")
+    ran = evolve(tmp_path, "resume", "r", "--generations", "3", code=1)  # the script has no more answers
+    assert "no model gave an answer in this session (why: " in ran.stderr and "show runs/r 3)" in ran.stderr
+    assert "does the model answer?" not in ran.stdout, "answers come from a file: there is no endpoint to try"
+    (tmp_path / "script.yaml").write_text(yaml.safe_dump({"answers": ["none", patch(0.5), patch(0.75)]}))
+    evolve(tmp_path, "resume", "r", "--generations", "3")
+    evolve(tmp_path, "resume", "r", "--generations", "3")  # nothing is left to be asked

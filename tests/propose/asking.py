@@ -1,7 +1,6 @@
 """One request to a server of ours by the real client."""
 
 import functools
-import threading
 
 import httpx2
 import openai
@@ -11,6 +10,7 @@ from evolve.core.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.reply import Reply, Unreadable, read_reply
 from evolve.propose.retry import RetryPolicy
+from evolve.propose.waking import WakingEvent
 from tests.openai_server import OpenAIServer, Step
 
 KEY = "sk-test-2f9c1d7be04a4c55"
@@ -31,10 +31,8 @@ def settings(url: str, **changes: object) -> ModelConfig:
     return ModelConfig(**{**base, **changes})  # type: ignore[arg-type]
 
 
-def client(
-    url: str, retry: RetryPolicy = FAST, stopping: threading.Event | None = None, **changes: object
-) -> OpenAILLM:
-    stopping = stopping or threading.Event()
+def client(url: str, retry: RetryPolicy = FAST, stopping: WakingEvent | None = None, **changes: object) -> OpenAILLM:
+    stopping = stopping or WakingEvent()
     return OpenAILLM(settings(url, **changes), stopping=stopping, retry=retry, environ={"TEST_KEY": KEY})
 
 

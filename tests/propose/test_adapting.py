@@ -15,6 +15,7 @@ from evolve.propose.adapting import MOST, adapted, context_length, said_in, unde
 from evolve.propose.openai_llm import OpenAILLM, wanted
 from evolve.propose.reply import Reply, Unreadable
 from evolve.propose.retry import RetryPolicy
+from evolve.propose.waking import WakingEvent
 from tests.examples import part_of_the_examples
 from tests.openai_server import OpenAIServer, Received, answer, raw, response, status, streamed
 from tests.propose.asking import read
@@ -235,7 +236,7 @@ def test_a_server_that_always_refuses_is_left_soon(document: object, http: int) 
 
 def client(url: str, **changes: Any) -> OpenAILLM:
     base: dict[str, Any] = {"name": "m", "model": "test", "base_url": url, "api_key_env": None, "timeout_s": 10.0}
-    return OpenAILLM(ModelConfig(**{**base, **changes}), stopping=threading.Event(), retry=FAST, environ={})
+    return OpenAILLM(ModelConfig(**{**base, **changes}), stopping=WakingEvent(), retry=FAST, environ={})
 
 
 def test_one_value_of_a_list_is_drawn_for_each_request_by_its_key() -> None:

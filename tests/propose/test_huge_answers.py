@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evolve.core.completion import CallFailed, PatchKey
+from evolve.propose.waking import WakingEvent
 from tests.openai_server import Behaviour, OpenAIServer, answer
 from tests.propose.asking import ASK, KEY, ask, client
 
@@ -98,7 +99,7 @@ def test_what_is_not_the_encoding_that_it_says_is_asked_again() -> None:
 def test_an_attempt_that_was_given_up_closes_its_answer(http: int) -> None:
     """The server sends a byte now and then, which no timeout of a single read would ever end."""
     slow = Behaviour(body=b"x", status=http, flood=FLOOD, trickle_s=0.05)
-    stopping, events = threading.Event(), list[Any]()
+    stopping, events = WakingEvent(), list[Any]()
     with OpenAIServer([slow]) as server:
         llm = client(server.url, stopping=stopping, timeout_s=30.0)
         threading.Timer(0.3, stopping.set).start()

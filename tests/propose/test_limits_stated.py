@@ -11,6 +11,7 @@ from evolve.core.config import ModelConfig
 from evolve.propose.limiter import Limiters
 from evolve.propose.openai_llm import EndpointKnowledge, OpenAILLM
 from evolve.propose.retry import duration, stated_wait
+from evolve.propose.waking import WakingEvent
 from tests.openai_server import OpenAIServer, answer, raw, status
 
 NOW = 1_800_000_000.0
@@ -84,7 +85,7 @@ def test_a_wait_is_what_the_server_says_it_is(headers: dict[str, str], refused: 
 
 def test_the_models_behind_one_endpoint_wait_together_and_others_do_not() -> None:
     """A model must wait for a minute: the other model of that endpoint waits, a model elsewhere is asked."""
-    limiters, stopping = Limiters(), threading.Event()
+    limiters, stopping = Limiters(), WakingEvent()
     held, asked = threading.Event(), [Message(role="user", content="?")]
     waiting: list[str] = []
 
@@ -141,7 +142,7 @@ def test_cached_tokens_are_counted_at_their_own_price() -> None:
                 price_out=8.0,
                 price_cached=price_cached,
             )
-            llm = OpenAILLM(settings, stopping=threading.Event())
+            llm = OpenAILLM(settings, stopping=WakingEvent())
             usage = llm.complete([Message(role="user", content="?")], key=PatchKey(1, 0), observe=lambda _: None).usage
         assert (usage.tokens_in, usage.tokens_cached) == (1000, 800)
         costs.append(usage.cost_usd)
@@ -152,7 +153,7 @@ def test_without_a_limit_the_longest_but_one_in_twenty_is_reckoned_with() -> Non
     numbers = iter(range(1, 1000))
     with OpenAIServer(default=lambda _: answer("x", tokens=(10, next(numbers)))) as server:
         settings = ModelConfig(name="m", model="m", base_url=server.url, api_key_env=None)
-        llm, expected = OpenAILLM(settings, stopping=threading.Event()), list[int]()
+        llm, expected = OpenAILLM(settings, stopping=WakingEvent()), list[int]()
 
         def observe(event: CallEvent) -> None:
             if event.phase == "calling":

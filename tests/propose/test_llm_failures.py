@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from evolve.core.completion import CallEvent, CallFailed, Completion, PatchKey
 from evolve.propose.retry import RetryPolicy, retry_after
+from evolve.propose.waking import WakingEvent
 from tests.openai_server import DROP, HANG, Behaviour, OpenAIServer, answer, no_choices, raw, status
 from tests.propose.asking import ASK, FAST, ask, client
 
@@ -193,7 +194,7 @@ def test_waits_grow_with_jitter_and_stay_below_the_cap(call: int, seed: int) -> 
 
 @pytest.mark.parametrize("waiting", [False, True], ids=["in a call", "between calls"])
 def test_a_run_that_ends_does_not_wait_for_a_server(waiting: bool) -> None:
-    stopping = threading.Event()
+    stopping = WakingEvent()
     events: list[CallEvent] = []
     reasons: list[str] = []
 

@@ -3,7 +3,6 @@
 import logging
 import subprocess
 import sys
-import threading
 import traceback
 
 import pytest
@@ -12,6 +11,7 @@ from evolve.core.completion import CallFailed, PatchKey
 from evolve.core.errors import InputError, MachineError
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
+from evolve.propose.waking import WakingEvent
 from tests.openai_server import DROP, OpenAIServer, Step, answer, raw, refusal, status
 from tests.propose.asking import ASK, KEY, ask, client, settings
 
@@ -44,21 +44,21 @@ def test_the_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_missing_key_names_the_variable_and_ends_with_3() -> None:
     for environ in ({}, {"TEST_KEY": ""}, {"TEST_KEY": "  "}):
         with pytest.raises(MachineError, match="TEST_KEY is not set") as missing:
-            OpenAILLM(settings("http://h/v1"), stopping=threading.Event(), environ=environ)
+            OpenAILLM(settings("http://h/v1"), stopping=WakingEvent(), environ=environ)
         assert missing.value.exit_code == 3
 
 
 def test_a_key_that_cannot_be_sent_is_refused_without_being_shown() -> None:
     for broken in ("sk-one\nsk-two", "sk-schlüssel"):
         with pytest.raises(MachineError, match="TEST_KEY") as refused:
-            OpenAILLM(settings("http://h/v1"), stopping=threading.Event(), environ={"TEST_KEY": broken})
+            OpenAILLM(settings("http://h/v1"), stopping=WakingEvent(), environ={"TEST_KEY": broken})
         assert broken not in str(refused.value)
 
 
 def test_a_server_without_keys_gets_none_from_the_environment() -> None:
     environ = {"OPENAI_API_KEY": KEY}
     with OpenAIServer([answer("ok")]) as server:
-        llm = OpenAILLM(settings(server.url, api_key_env=None), stopping=threading.Event(), environ=environ)
+        llm = OpenAILLM(settings(server.url, api_key_env=None), stopping=WakingEvent(), environ=environ)
         llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
         assert KEY not in str(server.requests)
 

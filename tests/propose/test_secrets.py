@@ -1,7 +1,6 @@
 """Secrets in headers and queries come from the environment, and are shown nowhere; a misplaced key is refused."""
 
 import logging
-import threading
 import traceback
 from typing import Any
 
@@ -13,6 +12,7 @@ from evolve.core.errors import InputError, MachineError
 from evolve.core.secrecy import looks_like_a_key
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
+from evolve.propose.waking import WakingEvent
 from evolve.trust import named_things
 from tests.openai_server import OpenAIServer, Received, answer, raw, status
 
@@ -26,7 +26,7 @@ ASK = [Message(role="user", content="hello")]
 def client(url: str, **changes: Any) -> OpenAILLM:
     base: dict[str, Any] = {"name": "m", "model": "test", "base_url": url, "api_key_env": "TEST_KEY", "timeout_s": 10.0}
     settings = ModelConfig.model_construct(**{**base, **changes})  # what no configuration may say is tried, too
-    return OpenAILLM(settings, stopping=threading.Event(), retry=RetryPolicy(tries=1), environ=ENVIRON)
+    return OpenAILLM(settings, stopping=WakingEvent(), retry=RetryPolicy(tries=1), environ=ENVIRON)
 
 
 def test_headers_and_query_are_sent_with_variables_put_in() -> None:

@@ -20,6 +20,7 @@ from evolve.propose.command_llm import CommandLLM
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
 from evolve.propose.scripted import ScriptedLLM
+from evolve.propose.waking import WakingEvent
 from evolve.seams import LLM
 from tests.openai_server import OpenAIServer, answer, status
 from tests.seams.plugins import loaded
@@ -54,7 +55,7 @@ def over_http(folder: Path) -> Iterator[LLM]:
                     name="http", model=str(key.generation), base_url=server.url, api_key_env=None, timeout_s=10
                 )
                 retry = RetryPolicy(tries=2, first_wait_s=0.001)
-                llm = OpenAILLM(settings, stopping=threading.Event(), retry=retry)
+                llm = OpenAILLM(settings, stopping=WakingEvent(), retry=retry)
                 return llm.complete(messages, key=key, observe=observe)
 
         yield ByKey()
@@ -69,7 +70,7 @@ def somebody_elses(folder: Path) -> Iterator[LLM]:
 def command(folder: Path) -> Iterator[LLM]:
     prices = {"price_in": 1.0, "price_out": 2.0}
     settings = ModelConfig(name="tool", model="tool", command=["sed", "s/hello/hi/"], api_key_env=None, **prices)
-    yield CommandLLM(settings, stopping=threading.Event())
+    yield CommandLLM(settings, stopping=WakingEvent())
 
 
 @pytest.fixture(params=[scripted, over_http, somebody_elses, command])

@@ -2,7 +2,6 @@
 
 import contextlib
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from evolve.propose.llm_proposer import LLMProposer
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.prompts import Prompts
 from evolve.propose.requests import Requests, fitting
+from evolve.propose.waking import WakingEvent
 from evolve.review.calls import usage_text
 from evolve.seams import LLM
 from evolve.search.strategies import open_search, recall
@@ -117,7 +117,7 @@ def _can_be_asked(model: ModelConfig) -> bool:
 
 def _checks(config: Config, model: ModelConfig, question: _FirstQuestion | None) -> list[Check]:
     name = f"model {one_line(model.shown_name, 60)}"
-    stopping, keys = threading.Event(), config.key_variables
+    stopping, keys = WakingEvent(), config.key_variables
     try:
         llm = open_llm(model, seed=config.seed, stopping=stopping, limiters=Limiters(), keys=keys)
     except MachineError as lacking:

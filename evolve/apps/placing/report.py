@@ -94,7 +94,7 @@ def _of_solver(plan: PlacementPlan, solver: Solved) -> str:
         less = f"{better:.4%} less than {plan.program}".replace("%", " %")
         return f"{sentence}; {less} (its placement: --json)"
     if solver.pressure > plan.pressure:
-        return f"{sentence}; {plan.program} found less"
+        return f"{sentence}; {plan.program} is lower, so better"
     return f"{sentence}, the same as {plan.program}"
 
 

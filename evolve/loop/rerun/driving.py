@@ -38,7 +38,7 @@ from evolve.archive.events import (
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord, Unfinished
 from evolve.core.completion import CallFailed, Completion, FailureReason, Message, MetaKey, Observer, RequestKey
-from evolve.core.config import MOST_AT_ONCE, Config
+from evolve.core.config import Config
 from evolve.core.errors import InputError, PatchError
 from evolve.core.program import normalised_hash
 from evolve.evaluation.beginning import record_initial
@@ -92,6 +92,7 @@ class Repeated:
     tally: RerunCounts = field(default_factory=RerunCounts)
     verdicts: VerdictTally = field(default_factory=VerdictTally)
     kept: Path | None = None
+    unnoted: str | None = None  # why the new run could not be noted as the user's
 
     @property
     def equal(self) -> bool:
@@ -116,8 +117,8 @@ def rerun(
     """
     with Record.open(folder) as record:
         config = record.config
-        sessions = map(record.config_of, record.sessions)
-        own = require_trust_to_repeat(record, sessions, typed_task=task_folder is not None, agree=trust)
+        configs, sessions = map(record.config_of, record.sessions), iter(record.sessions)
+        own = require_trust_to_repeat(record, configs, typed_task=task_folder is not None, agree=trust)
         task = task_of_run(record, task_folder or config.task, verb="rerun")
         if not record.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
@@ -138,8 +139,9 @@ def rerun(
             with (
                 tempfile.TemporaryDirectory(prefix="evolve-rerun-") as temporary,
                 threads(2 * count + _MORE_THREADS, cancel=pair.cancel) as pool,
-                _begun(record, out or Path(temporary, "run"), task, owned=own and out is not None) as (archive, tape),
+                _begun(record, out or Path(temporary, "run"), task, owned=own and out is not None) as begun,
             ):
+                archive, tape, found.unnoted = begun
                 judge = RecordedJudge(pair, record, pool, ahead=_AHEAD * count)
                 found.verdicts, found.tally, found.kept = judge.tally, tape.tally, out
                 _Rerun(
@@ -147,13 +149,13 @@ def rerun(
                     archive=archive,
                     tape=tape,
                     judge=judge,
-                    evaluators=replace(pair, evaluator=judge),
                     threads=pool,
                     pair=pair,
                     found=found,
                     workers=count,
                     heard=tell,
-                    session=record.sessions[0],
+                    sessions=sessions,
+                    session=next(sessions),
                 ).run()
         return found
 
@@ -170,17 +172,17 @@ def _other_judge(record: Record, pair: EvaluatorPair) -> Divergence | None:
 
 
 @contextmanager
-def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[tuple[Archive, Tape]]:
-    """The new archive, with its first event, and the record at its second. `owned`: it is the user's own, as the run
-    is that it is made of; else it bears no id, and is nobody's."""
-    run_id = own_run(record.config)[0] if owned else None
+def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[tuple[Archive, Tape, str | None]]:
+    """The new archive with its first event, the record at its second, and why the archive could not be noted as the
+    user's, if so. `owned`: it is the user's, as the run that it repeats is; else it has no id."""
+    run_id, unnoted = own_run(record.config) if owned else (None, None)
     text = record.config_text(record.sessions[0].config)
     Archive.create(place, config_text=text, identity=record.created.identity, run_id=run_id).close()
     tape = Tape(record, lenient=task.uses_clock or task.self_judged)
     tape.advance()
     with Archive(RunReader.read(place, CheckedJournal(place, tape))) as archive:
         tape.archive = archive
-        yield archive, tape
+        yield archive, tape, unnoted
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,8 +193,8 @@ class _Rerun:
     archive: Archive
     tape: Tape
     judge: RecordedJudge
-    evaluators: EvaluatorPair  # whose evaluator is that judge
     threads: Threads
+    sessions: Iterator[RecordedSession]  # those that are still to come
     session: RecordedSession  # the one that is done again now
     pair: EvaluatorPair
     found: Repeated
@@ -231,7 +233,7 @@ class _Rerun:
             case ReorderedEvent():
                 suite, interrupt = self.pair.evaluator.suite, threading.Event()
                 try_new_orders(self.archive, suite, self.pair.others, interrupt=interrupt, tell=lambda event: None)
-            case _ if self.record.is_by_hand(event, self.session):
+            case AskedEvent(by_hand=True):
                 self._by_hand(event)
             case _:
                 self._run_loop()
@@ -240,34 +242,31 @@ class _Rerun:
 
     def _run_loop(self) -> None:
         """Let the loop go on as far as the session did."""
-        pair, config = self._here(), self.record.config_of(self.session)
+        pair, limited = self._here(), self.record.config_of(self.session)
+        # The record says how far the session went.
+        config = limited.model_copy(update=dict.fromkeys(("budget_usd", "budget_tokens", "budget_calls")))
         executor = RecordedExecutor(self, config)
-        # A question may be put while others wait for their answers, in any order; and the record says
-        # how far the session went.
-        unlimited = {"parallel": MOST_AT_ONCE, "budget_usd": None, "budget_tokens": None, "budget_calls": None}
-        many = config.model_copy(update=unlimited)
         models = open_models(
-            many,
+            config,
             pair.task,
             pair.evaluator.suite,
-            threading.Event(),
-            opened=lambda model: RecordedLLM(model.shown_name, executor.meta_answer),
+            opened=lambda model: RecordedLLM(model.shown_name, self, executor),
         )
         search = open_search(models.search_settings(config))
-        services = RunServices(archive=self.archive, config=many, evaluators=pair, models=models, search=search)
+        services = RunServices(archive=self.archive, config=config, evaluators=pair, models=models, search=search)
         Loop(services, executor, self, executor.admit).run()
 
-    def _by_hand(self, event: Event) -> None:
-        """What `evolve tune` did. Which program was tuned and what was found stand as recorded, since a person chose
-        it; what comes of that is made, judged and compared."""
-        reader = self.archive.reader
-        if not isinstance(event, EvaluatedEvent):
+    def _by_hand(self, asked: AskedEvent) -> None:
+        """What `evolve tune` did, as far as it was not killed. Which program was tuned and what was found stand as
+        recorded, since a person chose it; what comes of that is made, judged and compared."""
+        number, evaluators, answer = asked.generation, self._here(), None
+        self.tape.take_over()
+        if isinstance(answered := self.tape.next, AnsweredEvent):
+            answer = self.record.completion(answered)
             self.tape.take_over()
+        if answer is None or not isinstance(self.tape.next, EvaluatedEvent):
             return
-        number, evaluators = event.generation, self._here()
-        (answer,) = (begun.answer for begun in reader.unfinished() if begun.generation == number)
-        assert answer is not None  # else the record would not hold together
-        choice = choice_to_tune(reader.find(reader.generations[number].parents[0]))
+        choice = choice_to_tune(self.archive.reader.find(asked.parents[0]))
         self.judge.expect(number)
         judge = partial(judged, self.archive, evaluators, number, choice, answer)
         try:
@@ -275,13 +274,12 @@ class _Rerun:
         except PatchError as refused:
             made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
             raise Diverged(self.tape.unexpected(made)) from None
-        question = question_of(number, event.attempt, choice)
-        record_tuning(self.archive, evaluators, question, program, confirmation)
+        record_tuning(self.archive, evaluators, question_of(number, asked.attempt, choice), program, confirmation)
 
     def _here(self) -> EvaluatorPair:
         """The evaluators, as far as they scored in the session."""
-        pair = self.evaluators
-        return pair if self.tape.judge_is_here else replace(pair, held_out=None)
+        held_out = self.pair.held_out if self.tape.judge_is_here else None
+        return replace(self.pair, evaluator=self.judge, held_out=held_out)
 
     def _initial(self) -> None:
         """The initial program is judged, and recorded."""
@@ -299,7 +297,7 @@ class _Rerun:
 
     def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""
-        before, self.session = self.session, self.record.sessions[self.session.number + 1]
+        before, self.session = self.session, next(self.sessions)
         changed = None if self.session.config == before.config else self.record.config_text(self.session.config)
         self.tape.judge_is_here = self.judge.is_here(self.session)
         self.archive.resumed(
@@ -319,19 +317,31 @@ class _Rerun:
 
 
 class RecordedLLM:
-    """A model of a rerun. Its answers to patches come from the executor; `answer` has those for insights reports."""
+    """A model of a rerun, which answers the questions for insights reports. The executor has the answers with
+    patches."""
 
-    def __init__(self, name: str, answer: Callable[[MetaKey], Completion]) -> None:
-        self.name, self._answer = name, answer
+    def __init__(self, name: str, rerun: "_Rerun", executor: Executor) -> None:
+        self.name, self._rerun, self._executor = name, rerun, executor
 
     def estimate_usd(self, tokens_in: int) -> float:
         """See LLM.estimate_usd. The estimates on record stand: they rest on when earlier answers came."""
         return 0.0
 
     def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
-        """See LLM.complete. Nothing is sent, so there is no call to observe."""
-        assert isinstance(key, MetaKey)
-        return self._answer(key)
+        """See LLM.complete; once the time of the answer has come. Nothing is sent, so there is no call to observe.
+        Raises CallFailed as the model did then."""
+        answer = self._executor.post(partial(self._answer, key))
+        if answer is None:
+            assert isinstance(key, MetaKey)
+            why = self._rerun.record.meta_failures.get(key, "no answer to it is on record")
+            raise CallFailed("connection", why)
+        return answer
+
+    def _answer(self, key: RequestKey) -> Completion | None:
+        match self._rerun.tape.next:
+            case MetaAnsweredEvent() as event if event.key == key:
+                return self._rerun.record.completion(event)
+        return None
 
 
 class RecordedExecutor(ThreadExecutor):
@@ -347,7 +357,7 @@ class RecordedExecutor(ThreadExecutor):
     def admit(self, run: RunContext, under_way: UnderWay) -> Admission:
         """The admission of the loop that has these."""
         self._under_way = under_way
-        return RecordedAdmission(self._rerun, self._config, run, under_way, self)
+        return RecordedAdmission(self._rerun, self._config, under_way)
 
     def begin(self, job: Job) -> None:
         """See Executor.begin. Most jobs are done when the record says that they end."""
@@ -407,41 +417,34 @@ class RecordedExecutor(ThreadExecutor):
                 return ended
         return []
 
-    def meta_answer(self, key: MetaKey) -> Completion:
-        """The answer to a question of the round under way, once its time has come; for the thread of the round. Raises
-        CallFailed as the model did then."""
-        answer = self.post(partial(self._meta_answer, key))
-        if answer is None:
-            why = self._rerun.record.meta_failures.get(key, "no answer to it is on record")
-            raise CallFailed("connection", why)
-        return answer
-
-    def _meta_answer(self, key: MetaKey) -> Completion | None:
-        match self._tape.next:
-            case MetaAnsweredEvent() as event if event.key == key:
-                return self._rerun.record.completion(event)
-        return None
-
 
 class RecordedAdmission(Admission):
-    """The admission of one session: anything begins when the record says so, and nothing is held back."""
+    """The admission of one session: anything begins when the record says so, and nothing is held back. It decides
+    everything itself, and so has nothing of what a live one goes by."""
 
-    def __init__(
-        self, rerun: "_Rerun", config: Config, run: RunContext, under_way: UnderWay, executor: Executor
-    ) -> None:
-        super().__init__(run, under_way, executor=executor, interrupt=threading.Event())
-        self._record, self._tape, self._session, self._config = rerun.record, rerun.tape, rerun.session, config
+    def __init__(self, rerun: "_Rerun", config: Config, under_way: UnderWay) -> None:
+        self._record, self._tape, self._config, self._under_way = rerun.record, rerun.tape, config, under_way
+
+    def hurried(self) -> bool:
+        """See Admission.hurried: what was not asked any more is not on record."""
+        return False
+
+    def sends(self) -> bool:
+        """See Admission.sends. What was written down and not sent has no answer on record, and so never ends."""
+        return True
+
+    def confirmation_counts(self) -> bool:
+        """See Admission.confirmation_counts: a confirmation ends when it counted."""
+        return True
 
     def begins(self, number: int) -> bool:
         """See Admission.begins."""
-        return self._asks(number) and not self._is_by_hand()
+        return self._asks(number)
 
     def takes_up(self, begun: Unfinished) -> bool:
         """See Admission.takes_up. A question says when its generation goes on, and a refusal when an answer is read; an
         answer that makes a program is read as soon as there is room, or the record goes on with what was cut off."""
         event, cut_off = self._tape.next, self._under_way.cut_off
-        if self._is_by_hand():
-            return False
         if begun.answer is None:
             return self._asks(begun.generation)
         comes_next = getattr(event, "generation", None) in [one.generation for one in cut_off]
@@ -462,8 +465,8 @@ class RecordedAdmission(Admission):
     def ends(self) -> StopReason | None:
         """See Admission.ends. Which reason it was decides nothing."""
         event = self._tape.next
-        over = event is None or isinstance(event, _AFTER_THE_LOOP) or self._is_by_hand() or self._closing()
-        return StopReason.GENERATIONS if over else None
+        over = event is None or isinstance(event, _AFTER_THE_LOOP) or self._closing()
+        return StopReason.GENERATIONS if over or (isinstance(event, AskedEvent) and event.by_hand) else None
 
     def closes(self, *, unanswered: bool) -> bool:
         """See Admission.closes."""
@@ -479,10 +482,7 @@ class RecordedAdmission(Admission):
     def _asks(self, generation: int) -> bool:
         """Whether a generation's question comes next."""
         event = self._tape.next
-        return isinstance(event, AskedEvent) and event.generation == generation
-
-    def _is_by_hand(self) -> bool:
-        return self._record.is_by_hand(self._tape.next, self._session)
+        return isinstance(event, AskedEvent) and event.generation == generation and not event.by_hand
 
     def _closing(self) -> bool:
         """Whether the report that closes the session is to begin."""

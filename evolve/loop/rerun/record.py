@@ -61,7 +61,6 @@ JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
 class RecordedSession:
     """One session on record: `judge` is what scored in it, `config` the digest of its configuration."""
 
-    number: int
     judge: Mapping[str, Any]
     config: str
 
@@ -90,7 +89,6 @@ class Record(RunReader):
         self._places: dict[int, tuple[int, int]] = {}  # where that verdict stands in the journal
         self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each answer that made no program
         self.meta_failures: dict[MetaKey, str] = {}  # why a step of a round had no answer, by the key of its request
-        self.by_hand: dict[int, int] = {}  # the session after which `evolve tune` asked for a generation
 
     @property
     def created(self) -> CreatedEvent:
@@ -103,12 +101,6 @@ class Record(RunReader):
     def config(self) -> Config:
         """The configuration that is in force now. Raises ArchiveError."""
         return self._stored(self.config_digest)
-
-    def is_by_hand(self, event: Event | None, session: RecordedSession) -> bool:
-        """Whether an event belongs to what `evolve tune` asked for after a session, and is not left to the next one."""
-        if not isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent):
-            return False
-        return self.by_hand.get(event.generation) == session.number
 
     def first_evaluation(self, generation: int) -> Mapping[str, Any]:
         """The evaluation of a program before any other verdict on it, as JSON."""
@@ -139,15 +131,11 @@ class Record(RunReader):
         match entry.event:
             case CreatedEvent() as event:
                 judge = {key: event.identity.get(key) for key in JUDGES}
-                self.sessions.append(RecordedSession(number=0, judge=judge, config=event.config))
+                self.sessions.append(RecordedSession(judge=judge, config=event.config))
             case ResumedEvent() as event:
                 before, identity = self.sessions[-1], event.identity or {}
                 judge = {key: identity.get(key, now) for key, now in before.judge.items()}
-                self.sessions.append(
-                    RecordedSession(number=before.number + 1, judge=judge, config=event.config or before.config)
-                )
-            case AskedEvent(by_hand=True) as event:
-                self.by_hand[event.generation] = len(self.sessions) - 1
+                self.sessions.append(RecordedSession(judge=judge, config=event.config or before.config))
             case EvaluatedEvent() as event:
                 self.judged_in[event.generation] = self.sessions[-1]
                 self._places[event.generation] = entry.offset, entry.length
@@ -197,12 +185,11 @@ class Tape:
         """A text on record, by the id of its object."""
         return self._record.text(object_id)
 
-    def advance(self) -> Event | None:
+    def advance(self) -> None:
         """Go on to the next one."""
-        if (passed := self.next) is not None:
-            self._count(passed)
+        if self.next is not None:
+            self._count(self.next)
         self.next = next(self._events, None)
-        return self.next
 
     def _count(self, event: Event) -> None:
         tally = self.tally

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evolve.loop.rerun.driving import Repeated
+from evolve.review.texts import counted
 
 
 def to_json(found: Repeated) -> dict[str, Any]:
@@ -28,38 +29,39 @@ def fields(found: Repeated) -> list[tuple[str, str]]:
     scored = verdicts.exact + verdicts.within
     return [
         ("questions", f"{tally.questions - tally.tuned} chosen, rendered and compared"),
-        ("answers", f"{tally.answers} from the record; {tally.patches_refused} patches refused as then"),
-        ("programs", f"{scored} made again, scored again and compared"),
-        ("documents", f"{tally.documents} put together again"),
+        ("answers", f"{tally.answers} from the record; {tally.patches_refused} refused, as recorded"),
+        ("programs", f"{scored} made, scored and compared again"),
+        ("reports", f"{counted(tally.documents, 'insights report')} written and compared again"),
         *([] if found.kept is None else [("kept", str(found.kept))]),
     ]
 
 
 def remarks(found: Repeated) -> list[str]:
-    """What else a reader must know: what could not be repeated, and was compared in part or not at all."""
+    """What could not be repeated, or was compared only in part."""
     verdicts, tally, lines = found.verdicts, found.tally, []
     if tally.tuned:
         lines.append(
-            f"{_many(tally.tuned, 'question', 'of a search over numbers stand')} as recorded: somebody chose whose "
-            "numbers were searched. What was found was applied, judged and compared."
+            f"{_many(tally.tuned, 'question', 'of the command `tune` stand')} as recorded: a person chose the program. "
+            "The result was applied, evaluated and compared."
         )
     if verdicts.as_recorded:
         lines.append(
-            f"{_many(verdicts.as_recorded, 'verdict', 'stand')} as recorded: an earlier judge made them, and another "
-            "one is installed (the run was rescored)."
+            f"{_many(verdicts.as_recorded, 'verdict', 'stand')} as recorded: the judge was replaced during the run, "
+            "and the earlier one is not installed."
         )
     if verdicts.within:
         lines.append(
-            f"{verdicts.within} verdicts were compared as far as they repeat: a clock, or the program itself, has a "
-            "hand in their scores. They agree as far as that, and stand as recorded."
+            f"{_many(verdicts.within, 'verdict', 'hold')} within the recorded spread: a clock or the program itself "
+            "contributes to the score. The recorded values stand."
         )
     if verdicts.again:
         lines.append(
-            f"{verdicts.again} verdicts agreed only when the program was scored again, alone (limits of time)."
+            f"{_many(verdicts.again, 'verdict', 'agree')} only after a second evaluation, alone: a time limit may have "
+            "been met under load."
         )
     if found.sandbox[0] != found.sandbox[1]:
-        lines.append(f"The sandbox level was {found.sandbox[0]} then, and is {found.sandbox[1]} now.")
-    return lines
+        lines.append(f"The sandbox level is {found.sandbox[1]}; in the run it was {found.sandbox[0]}.")
+    return lines if found.unnoted is None else [*lines, f"The kept archive: {found.unnoted}."]
 
 
 def _many(count: int, what: str, do: str) -> str:
@@ -68,10 +70,10 @@ def _many(count: int, what: str, do: str) -> str:
 
 
 def conclusion(found: Repeated) -> list[str]:
-    """The answer."""
+    """Whether the rerun equals the record; else where and how it differs."""
     if found.equal:
-        return [f"Equal: all of it came again as recorded, fingerprint {found.fingerprint}."]
+        return [f"Equal: the rerun is the same as the record, fingerprint {found.fingerprint}."]
     part = found.divergence
     assert part is not None
-    where = "It parts from its record" if part.generation is None else f"It parts at generation {part.generation}"
+    where = "The rerun differs" + ("" if part.generation is None else f" from generation {part.generation} on")
     return [f"{where}: {part.what}.", f"  recorded  {part.recorded}", f"  found     {part.found}"]

@@ -189,7 +189,6 @@ export function curve(run, chosen, onChoose, onOpen) {
 
   // Draws the changes; redraws everything only if a scale or an old mark changes.
   function update(changed) {
-    const before = frame;
     const model = curveModel(run, measure);
     const wanted = new Set(changed.generations);
     if (changed.whole || surroundings() !== around) {
@@ -198,24 +197,28 @@ export function curve(run, chosen, onChoose, onOpen) {
     }
     if (!wanted.size) return undefined;
     const points = model.points.filter((point) => wanted.has(point.n));
-    const moved = points.filter((point) => before.marks.get(point.n) !== point.mark);
-    const settled = moved.some((point) => before.marks.has(point.n) && before.marks.get(point.n) !== "open");
-    const beyond = points.some((point) => point.x > before.xHigh);
-    const lane = moved.some((point) => LANES.includes(point.mark) && !before.lanes.includes(point.mark));
-    const outside = (level) => level < 20 || level > before.bottom;
-    const higher = before.range ? model.best.some(([, v]) => outside(before.y(v))) || model.held.some((point) => outside(before.yHeld(point))) : model.best.length > 0;
-    if (settled || beyond || lane || higher) return draw();
+    const moved = points.filter((point) => frame.marks.get(point.n) !== point.mark);
+    const settled = moved.some((point) => frame.marks.has(point.n) && frame.marks.get(point.n) !== "open");
+    if (settled || !fits(model, points)) return draw();
     frame.model = model;
     frame.spots = frame.spots.filter((spot) => spot.kind !== "open");
     svg.querySelectorAll(".glyph-open").forEach((glyph) => glyph.remove());
     addMarks(moved.filter((point) => point.mark !== "open"));
     addMarks(model.points.filter((point) => point.mark === "open"));
     const counts = countsOf(run.gens.mark);
-    for (const name of before.lanes) svg.querySelector(`[data-lane=${name}]`).textContent = laneText(name, counts[name] || 0);
+    for (const name of frame.lanes) svg.querySelector(`[data-lane=${name}]`).textContent = laneText(name, counts[name] || 0);
     drawLines();
     const newest = moved.length ? frame.spots.find((spot) => spot.n === moved[moved.length - 1].n) : null;
     if (newest) arrive(newest);
     return undefined;
+  }
+
+  // Whether the frame has room for the points and for the lines of a model.
+  function fits(model, points) {
+    const outside = (level) => level < 20 || level > frame.bottom;
+    if (points.some((point) => point.x > frame.xHigh || (LANES.includes(point.mark) && !frame.lanes.includes(point.mark)))) return false;
+    if (!frame.range) return model.best.length === 0;
+    return !model.best.some(([, v]) => outside(frame.y(v))) && !model.held.some((point) => outside(frame.yHeld(point)));
   }
 
   function arrive(spot) {
@@ -287,14 +290,21 @@ export function curve(run, chosen, onChoose, onOpen) {
   return { node, update: (changed) => frame && update(changed) };
 }
 
+// The value of a program, its change, and its distance from the target.
+function valueParts(run, gen) {
+  const { target } = run;
+  const change = gen.change === null ? null : [changeOf(run, gen.change, gen.medians), gen.base === gen.parents[0] ? null : ` ${than(gen.change)} generation ${gen.base}`];
+  const gap = target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.name}`) : null;
+  return [h("b", { class: "number" }, valueText(gen.value)), "  ", change, gap];
+}
+
 // The tooltip of a mark.
 function tipOf(run, n) {
   const gen = genOf(run, n);
-  const { target } = run;
   const line = (...parts) => h("div", null, ...parts);
   return [
     line(h("b", null, `generation ${n}`), "  ", markOf(gen.mark, run), gen.stale ? "  (scored by an earlier judge)" : null),
-    gen.value === null ? null : line(h("b", { class: "number" }, valueText(gen.value)), "  ", gen.change === null ? null : [changeOf(run, gen.change, gen.medians), gen.base === gen.parents[0] ? null : ` ${than(gen.change)} generation ${gen.base}`], target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.name}`) : null),
+    gen.value === null ? null : line(valueParts(run, gen)),
     gen.held_out === null ? null : line(h("span", { class: "quiet" }, "held-out "), valueText(gen.held_out)),
     gen.overfitted ? line(h("span", { class: "bad" }, `⚠ overfitted: ${brief(gen.overfitted, 160)}`)) : null,
     gen.name ? line(h("span", { class: "code-name" }, brief(gen.name, 80))) : null,

@@ -38,13 +38,22 @@ export function curveModel(run, measure) {
   }
   for (const point of points) if (point.x === null) point.x = measure === "attempt" ? (xMost += 1) : xMost;
   const inOrder = points.filter((point) => gens.position[point.at] !== null).sort((a, b) => gens.position[a.at] - gens.position[b.at]);
+  // Another suite's values are on another scale: without their own bound they are not drawn.
+  const held = inOrder.filter((point) => gens.held_out[point.at] !== null && gens.held_out_gap[point.at] !== null).map((point) => [point.x, gens.held_out[point.at], gens.held_out_gap[point.at]]);
+  return { points, best: bestSteps(gens, inOrder), held, xMost, lines: referencesOf(run, held) };
+}
+
+function bestSteps(gens, inOrder) {
   const best = [];
   for (const point of inOrder) {
     const value = gens.best_after[point.at];
     if (value !== null && (!best.length || best[best.length - 1][1] !== value)) best.push([point.x, value]);
   }
-  // Another suite's values are on another scale: without their own bound they are not drawn.
-  const held = inOrder.filter((point) => gens.held_out[point.at] !== null && gens.held_out_gap[point.at] !== null).map((point) => [point.x, gens.held_out[point.at], gens.held_out_gap[point.at]]);
+  return best;
+}
+
+// The values that are the same all through the run: baselines, bounds, the best known value.
+function referencesOf(run, held) {
   const lines = (run.lines || []).filter((line) => line.value !== null).map((line) => ({ ...line, kind: "baseline" }));
   const { bound, best_known: known, target } = run;
   // An unproven bound may be unreachable, so the picture need not include it if there is a best known value.
@@ -54,7 +63,7 @@ export function curveModel(run, measure) {
     const [, value, gap] = held[held.length - 1];
     lines.push({ name: `held-out ${maximises(run) ? "ceiling" : "bound"}`, value: maximises(run) ? value + gap : value - gap, kind: "held" });
   }
-  return { points, best, held, xMost, lines };
+  return lines;
 }
 
 // The range of values in the picture, without far outliers on the bad side and distant bounds.
@@ -64,17 +73,21 @@ export function valueRange(run, model) {
   const needed = [...model.best, ...model.held].map(([, value]) => sign * value);
   if (!needed.length && !stand.length) return null;
   const most = Math.max(...needed, stand.length ? stand[stand.length - 1] : -Infinity);
-  let least = Math.min(...needed, stand.length ? stand[Math.floor(stand.length / 20)] : Infinity);
-  let top = most;
-  const span = most - least || Math.abs(most) / 10 || 1;
-  for (const line of model.lines) {
-    const value = sign * line.value;
-    if (value > top && value - most <= (line.kind === "baseline" ? 0.2 : 1.5) * span) top = value;
-    if (value < least && least - value <= 0.1 * span) least = value;
-  }
-  const pad = 0.05 * (top - least || span);
-  const [low, high] = [least - pad, top + pad];
+  const least = Math.min(...needed, stand.length ? stand[Math.floor(stand.length / 20)] : Infinity);
+  const [low, high] = withLines(least, most, model.lines.map((line) => ({ value: sign * line.value, kind: line.kind })));
   return sign > 0 ? [low, high] : [-high, -low];
+}
+
+// The range from `least` to `most`, extended to the lines that are near it, with a margin. More is better.
+function withLines(least, most, lines) {
+  const span = most - least || Math.abs(most) / 10 || 1;
+  let [low, high] = [least, most];
+  for (const { value, kind } of lines) {
+    if (value > high && value - most <= (kind === "baseline" ? 0.2 : 1.5) * span) high = value;
+    if (value < low && low - value <= 0.1 * span) low = value;
+  }
+  const pad = 0.05 * (high - low || span);
+  return [low - pad, high + pad];
 }
 
 // The range of gaps to the target on a logarithmic axis: [smallest, largest], both above 0.

@@ -25,17 +25,25 @@ function append(node, children) {
   }
 }
 
+function listen(node, listeners) {
+  for (const [name, listener] of Object.entries(listeners)) node.addEventListener(name, listener);
+}
+
 function assign(node, props) {
   for (const [key, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key === "on") for (const [name, listener] of Object.entries(value)) node.addEventListener(name, listener);
+    if (key === "on") listen(node, value);
     else if (key === "css") for (const [name, setting] of Object.entries(value)) node.style.setProperty(name, setting);
-    else if (key === "href") {
-      if (!value.startsWith("#/")) throw new Error(`a link leads out of the page: ${value}`);
-      node.setAttribute("href", value);
-    } else if (ATTRIBUTES.has(key) || /^(aria|data)-[a-z-]+$/.test(key)) node.setAttribute(key, value === true ? "" : visible(value));
-    else throw new Error(`no attribute of this page: ${key}`);
+    else setAttribute(node, key, value);
   }
+}
+
+function setAttribute(node, key, value) {
+  if (key === "href") {
+    if (!value.startsWith("#/")) throw new Error(`a link leads out of the page: ${value}`);
+    node.setAttribute("href", value);
+  } else if (ATTRIBUTES.has(key) || /^(aria|data)-[a-z-]+$/.test(key)) node.setAttribute(key, value === true ? "" : visible(value));
+  else throw new Error(`no attribute of this page: ${key}`);
 }
 
 // One HTML element: h("td", {class: "number"}, "12"). Children are nodes, texts, lists, or null.
@@ -50,7 +58,7 @@ export function h(tag, props, ...children) {
 export function s(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
   for (const [key, value] of Object.entries(attributes || {})) {
-    if (key === "on") for (const [name, listener] of Object.entries(value)) node.addEventListener(name, listener);
+    if (key === "on") listen(node, value);
     else if (value !== null && value !== undefined) node.setAttribute(key, value);
   }
   append(node, children);

@@ -111,37 +111,42 @@ function pressed(event) {
     dialog.close();
     return;
   }
-  const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
-  if (event.key === "Escape") {
-    if (typing) event.target.blur();
-    else history.back();
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox") {
+    pressedInField(event);
     return;
   }
-  if (typing) {
-    if (event.key === "Enter" && page.list && event.target.classList.contains("filter")) {
-      event.target.blur();
-      page.list.move(1);
-    }
-    return;
-  }
-  const run = page.run && address(["run", page.run.name]);
-  const best = page.run ? page.run.best : null;
-  const actions = {
-    "/": () => page.list && page.list.focus(),
-    j: () => page.list && page.list.move(1),
-    k: () => page.list && page.list.move(-1),
-    Enter: () => page.list && !event.target.closest("a, button, summary, svg") && page.list.open(),
-    b: () => run && best !== null && best !== undefined && go(`${run}/program/${best}`),
-    r: () => run && go(run),
-    g: () => run && go(`${run}/generations`),
-    t: () => run && go(`${run}/tree`),
-    i: () => run && go(`${run}/instances`),
-    f: () => run && go(`${run}/failures`),
-    "?": help,
-  };
+  const actions = { Escape: () => history.back(), "?": help, ...(page.list ? listActions(event) : {}), ...(page.run ? runActions() : {}) };
   if (!Object.hasOwn(actions, event.key)) return;
-  if (event.key !== "Enter") event.preventDefault();
+  if (event.key !== "Enter" && event.key !== "Escape") event.preventDefault();
   actions[event.key]();
+}
+
+function pressedInField(event) {
+  const leaves = event.key === "Enter" && page.list && event.target.classList.contains("filter");
+  if (event.key === "Escape" || leaves) event.target.blur();
+  if (leaves) page.list.move(1);
+}
+
+function listActions(event) {
+  return {
+    "/": () => page.list.focus(),
+    j: () => page.list.move(1),
+    k: () => page.list.move(-1),
+    Enter: () => !event.target.closest("a, button, summary, svg") && page.list.open(),
+  };
+}
+
+function runActions() {
+  const run = address(["run", page.run.name]);
+  const { best } = page.run;
+  return {
+    b: () => best !== null && best !== undefined && go(`${run}/program/${best}`),
+    r: () => go(run),
+    g: () => go(`${run}/generations`),
+    t: () => go(`${run}/tree`),
+    i: () => go(`${run}/instances`),
+    f: () => go(`${run}/failures`),
+  };
 }
 
 async function begin() {

@@ -1,5 +1,5 @@
 import { button, h, picture, put } from "./dom.js";
-import { audited, brief, changeOf, genLink, linesOf, textBlock, than, valueWithUnit } from "./texts.js";
+import { audited, changeOf, genLink, linesOf, textBlock, than, valueWithUnit } from "./texts.js";
 import { count, decimalsFor, dollars, duration, fixed, percent, small, valueText } from "./numbers.js";
 import { facts, section } from "./parts.js";
 import { plainTable, table } from "./table.js";
@@ -36,14 +36,21 @@ function callsOf(calls) {
 // Every question of this generation: prompt, reasoning, answer, calls.
 export function attemptsPart(run, doc) {
   if (!doc.attempts.length) return h("p", { class: "empty" }, "No model was asked for this program.");
-  return doc.attempts.map((attempt) => {
-    const usage = [attempt.model, attempt.tokens_in === undefined ? null : `${count(attempt.tokens_in)} tokens in, ${count(attempt.tokens_out)} out`, attempt.cost_usd === undefined ? null : dollars(attempt.cost_usd), attempt.latency_s ? duration(attempt.latency_s) : null, attempt.finish_reason ? `ended: ${attempt.finish_reason}` : null, attempt.tuning ? `${count(attempt.tuning.numbers)} numbers searched in ${count(attempt.tuning.evaluations)} evaluations` : null];
-    return section(`Attempt ${attempt.attempt + 1}: ${attempt.status}${attempt.reason ? `, ${attempt.reason}` : ""}`, usage.filter(Boolean).join(" · "),
-      attempt.guidance ? h("p", null, `It was given ${attempt.guidance.recommendation === undefined ? "the notes alone" : `recommendation ${attempt.guidance.recommendation}`} of the insights report after ${attempt.guidance.document ?? "no"} programs${attempt.followed ? `; followed: ${attempt.followed}` : ""}.`) : null,
+  return doc.attempts.map((attempt) =>
+    section(`Attempt ${attempt.attempt + 1}: ${attempt.status}${attempt.reason ? `, ${attempt.reason}` : ""}`, usageText(attempt),
+      attempt.guidance ? h("p", null, guidanceText(attempt)) : null,
       attempt.message ? textBlock(attempt.message, "bad-quiet") : null,
       folded("prompt", attempt.prompt, false), folded("reasoning", attempt.reasoning, false), folded("answer", attempt.answer, true),
-      attempt.prompt || attempt.answer ? null : h("p", { class: "quiet" }, "No model was asked: no prompt and no answer are on record."), callsOf(attempt.calls));
-  });
+      attempt.prompt || attempt.answer ? null : h("p", { class: "quiet" }, "No model was asked: no prompt and no answer are on record."), callsOf(attempt.calls)));
+}
+
+function usageText(attempt) {
+  return [attempt.model, attempt.tokens_in === undefined ? null : `${count(attempt.tokens_in)} tokens in, ${count(attempt.tokens_out)} out`, attempt.cost_usd === undefined ? null : dollars(attempt.cost_usd), attempt.latency_s ? duration(attempt.latency_s) : null, attempt.finish_reason ? `ended: ${attempt.finish_reason}` : null, attempt.tuning ? `${count(attempt.tuning.numbers)} numbers searched in ${count(attempt.tuning.evaluations)} evaluations` : null].filter(Boolean).join(" · ");
+}
+
+function guidanceText({ guidance, followed }) {
+  const given = guidance.recommendation === undefined ? "the notes alone" : `recommendation ${guidance.recommendation}`;
+  return `It was given ${given} of the insights report after ${guidance.document ?? "no"} programs${followed ? `; followed: ${followed}` : ""}.`;
 }
 
 export function feedbackPart(doc) {

@@ -22,31 +22,57 @@ function succeeded(doc) {
 }
 
 function programHead(run, gen, doc) {
+  return [...titleLines(run, gen, doc), facts([...originFacts(run, gen, doc), ...comparedFacts(gen, doc), ...makingFacts(run, gen)], "double"), notesPart(doc)];
+}
+
+// The name of a generation, its value, and what is to say of both.
+function titleLines(run, gen, doc) {
   const at = placeOf(run, gen.n);
   const near = (place, word) => (run.gens.n[place] === undefined ? h("span", { class: "quiet" }, word) : link(["run", run.name, "program", run.gens.n[place]], null, word));
-  const parents = gen.parents.map((n) => [genLink(run, n), " "]);
-  const children = doc.children || [];
   return [
     h("div", { class: "program-head" }, h("h2", null, `Generation ${gen.n}`), markOf(gen.mark, run), gen.name ? h("span", { class: "code-name" }, brief(gen.name, 120)) : null,
       h("span", { class: "near" }, near(at - 1, "← previous"), "  ", near(at + 1, "next →"))),
-    gen.value === null ? null : h("p", { class: "value-line" }, valueLine(run, gen), gen.excluded ? h("span", { class: "bad" }, "  excluded by a person") : null, gen.overfitted ? h("span", { class: "bad" }, `  ⚠ overfitted: ${brief(gen.overfitted, 300)}`) : null),
+    gen.value === null ? null : h("p", { class: "value-line" }, valueLine(run, gen), doubtsOf(gen)),
     gen.reason ? h("p", { class: "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${MARKS[gen.mark].word}: ${brief(gen.reason, 300)}`) : null,
     succeeded(doc),
     (doc.asked || []).length ? h("p", { class: "quiet" }, doc.asked.join("; ")) : null,
     gen.why ? h("p", { class: "why" }, brief(gen.why, 800)) : null,
     doc.description && gen.mark !== "best" && gen.mark !== "correct" ? h("p", { class: "why quiet" }, brief(doc.description, 800)) : null,
-    facts([
-      ["made by", [gen.kind, gen.model ? ` by ${brief(gen.model, 80)}` : "", gen.island === null ? "" : `, island ${gen.island}`]],
-      ["parent", gen.parents.length ? parents : null], ["inspired by", gen.inspirations.length ? genLinks(run, gen.inspirations) : null],
-      ["children", children.length ? genLinks(run, children, 24) : "none"], ["instances", gen.wins ? [winsOf(gen.wins), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? " better, same, worse than the parent" : ` better, same, worse than generation ${gen.base}`)] : null],
-      ["against the best", gen.best_wins ? [winsOf(gen.best_wins), h("span", { class: "quiet" }, " better, same, worse than the best when it came")] : null],
-      ["audit", doc.audited ? h("span", { class: gen.fallen ? "bad" : null }, brief(doc.audited, 600)) : null],
-      ["claimed", doc.claim ? brief(doc.claim, 600) : null],
-      ["changed", gen.features.length ? gen.features.join(", ") : null],
-      ["guided by", gen.document === null ? null : link(["run", run.name, "meta"], { document: gen.document }, `${gen.guidance ? `recommendation ${gen.guidance[1]}` : "the notes alone"} of the insights report after ${gen.document}`)],
-      ["took", [gen.tuning_evaluations ? `${count(gen.tuning_evaluations)} evaluations of its numbers, ` : "", gen.tokens ? `${count(gen.tokens)} tokens, ${dollars(gen.cost_usd)}, ` : "", `ended ${duration(gen.t === null ? null : gen.t - run.began)} after the run began`]],
-      ["commit", gen.commit ? h("code", null, gen.commit.slice(0, 8)) : null], ["", gen.stale ? "⚠ scored by an earlier version of the judge" : null]], "double"),
-    notesPart(doc),
+  ];
+}
+
+function doubtsOf(gen) {
+  const bad = (words) => h("span", { class: "bad" }, `  ${words}`);
+  return [gen.excluded ? bad("excluded by a person") : null, gen.overfitted ? bad(`⚠ overfitted: ${brief(gen.overfitted, 300)}`) : null];
+}
+
+// Who made a program, from which ones, and which were made from it.
+function originFacts(run, gen, doc) {
+  const parents = gen.parents.map((n) => [genLink(run, n), " "]);
+  const children = doc.children || [];
+  return [
+    ["made by", [gen.kind, gen.model ? ` by ${brief(gen.model, 80)}` : "", gen.island === null ? "" : `, island ${gen.island}`]],
+    ["parent", gen.parents.length ? parents : null], ["inspired by", gen.inspirations.length ? genLinks(run, gen.inspirations) : null],
+    ["children", children.length ? genLinks(run, children, 24) : "none"],
+  ];
+}
+
+function comparedFacts(gen, doc) {
+  return [
+    ["instances", gen.wins ? [winsOf(gen.wins), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? " better, same, worse than the parent" : ` better, same, worse than generation ${gen.base}`)] : null],
+    ["against the best", gen.best_wins ? [winsOf(gen.best_wins), h("span", { class: "quiet" }, " better, same, worse than the best at that time")] : null],
+    ["audit", doc.audited ? h("span", { class: gen.fallen ? "bad" : null }, brief(doc.audited, 600)) : null],
+    ["claimed", doc.claim ? brief(doc.claim, 600) : null],
+  ];
+}
+
+// What was changed, by which advice and at what cost.
+function makingFacts(run, gen) {
+  return [
+    ["changed", gen.features.length ? gen.features.join(", ") : null],
+    ["guided by", gen.document === null ? null : link(["run", run.name, "meta"], { document: gen.document }, `${gen.guidance ? `recommendation ${gen.guidance[1]}` : "the notes alone"} of the insights report after ${gen.document}`)],
+    ["took", [gen.tuning_evaluations ? `${count(gen.tuning_evaluations)} evaluations of its numbers, ` : "", gen.tokens ? `${count(gen.tokens)} tokens, ${dollars(gen.cost_usd)}, ` : "", `ended ${duration(gen.t === null ? null : gen.t - run.began)} after the run began`]],
+    ["commit", gen.commit ? h("code", null, gen.commit.slice(0, 8)) : null], ["", gen.stale ? "⚠ scored by an earlier version of the judge" : null],
   ];
 }
 

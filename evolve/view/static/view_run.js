@@ -134,7 +134,7 @@ function failed(run) {
   const lost = rows.reduce((sum, [, count]) => sum + count, 0);
   const list = rows.slice(0, 6).map(([reason, count]) => [link(["run", run.name, "generations"], { q: reason }, `${brief(reason, 60)} ${count}`), " · "]);
   const again = run.failures.reduce((sum, row) => sum + row.again.length, 0);
-  return section("What failed", `${lost} of ${plural(run.funnel[0].count, "proposal", "proposals")}`, h("p", null, list, again ? `${plural(again, "answer", "answers")} refused and asked for again · ` : null, link(["run", run.name, "failures"], null, "all of it")));
+  return section("What failed", `${lost} of ${plural(run.funnel[0].count, "proposal", "proposals")}`, h("p", null, list, again ? `${plural(again, "answer", "answers")} refused and asked for again · ` : null, link(["run", run.name, "failures"], null, "all failures")));
 }
 
 export async function runView(context) {

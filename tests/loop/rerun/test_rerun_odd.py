@@ -87,7 +87,7 @@ def test_a_rescored_run_is_compared_from_its_judge_on(tmp_path: Path) -> None:
     output = equal(tmp_path)
     assert output["verdicts"]["as_recorded"] == 5
     assert output["verdicts"]["exact"] == 4
-    assert "5 verdicts stand as recorded: an earlier judge made them" in evolve(tmp_path, "rerun", "r").stdout
+    assert "5 verdicts stand as recorded: the judge was replaced" in evolve(tmp_path, "rerun", "r").stdout
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_a_question_that_nobody_chose_is_found(small: Path, tmp_path: Path) -> N
     assert (parted["generation"], parted["what"]) == (6, "its choice differs")
     assert other[:8] in parted["recorded"]
     said = evolve(tmp_path, "rerun", "r", code=1).stdout
-    assert "It parts at generation 6: its choice differs." in said
+    assert "The rerun differs from generation 6 on: its choice differs." in said
 
 
 def test_another_prompt_template_is_found_with_its_first_line(small: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from evolve.core.config import build_config
 from evolve.loop.admission import Admission
 from evolve.loop.executor import Job, JobKind
 from evolve.loop.loop import Loop
-from evolve.loop.rerun.driving import rerun
+from evolve.loop.rerun.driving import RecordedAdmission, rerun
 from evolve.loop.session import Changes, Session, new_session, resumed_session
 from evolve.search.stopping import StopReason
 from tests.loop.by_hand import Watch
@@ -63,3 +63,8 @@ def test_an_answer_that_repeats_a_program_that_was_cut_off_and_whose_evaluation_
     refused = [event for event in events(tmp_path) if event["event"] == "refused"]
     assert [(event["generation"], event.get("duplicate_of")) for event in refused] == [(2, 1), (1, None)]
     assert rerun(folder).divergence is None
+
+
+def test_what_begins_and_what_ends_in_a_rerun_is_never_decided_as_in_a_run() -> None:
+    decisions = {name for name in vars(Admission) if not name.startswith("_")}
+    assert decisions <= set(vars(RecordedAdmission))
