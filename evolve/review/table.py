@@ -139,8 +139,8 @@ def _value_cell(scored: Scored) -> Cell:
 
 
 def _best_known_cell(scored: Scored) -> Cell:
-    known = None if scored.best_known is None else scored.best_known.value
-    return Cell(value_text(known), Tone.GOOD if scored.beyond else Tone.PLAIN)
+    best_known = None if scored.best_known is None else scored.best_known.value
+    return Cell(value_text(best_known), Tone.GOOD if scored.beyond else Tone.PLAIN)
 
 
 _TITLES = {"success_rate": "success", "optimality": "optimal", "runtime_s": "CPU ms"}
