@@ -6,10 +6,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Generic, TypeVar
 
+from evaluator.evaluation import Scored
 from evaluator.objective import COMBINED, SCORE_ITSELF, Objective
 from evolve.review.scores import (
     SELF_JUDGED,
-    Scored,
     bound_word,
     measured_text,
     metric_text,
