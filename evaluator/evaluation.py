@@ -174,41 +174,22 @@ def _side_to_json(side: tuple[Outcome, Fraction | None]) -> list[str | None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """The verdict on one program over one suite. `quarantine` says why its score cannot be trusted, if so.
+class Scored:
+    """A score over one suite, and what it is compared with. `quarantine` says why the score cannot be trusted, if so.
+    `beyond` says which listed values a correct program is better than, where it is better than all of them.
+    `self_judged`: the program shares the process that made its score, and could have changed it."""
 
-    `self_judged`: the program shares the process that made its score, and could have changed it. `private` (any JSON)
-    comes from the script; it is recorded and shown, and reaches no prompt and no insights report.
-
-    `strict` is None when the program was not examined. `beyond` says which listed values a correct program is better
-    than, where it is better than all of them. `answers` (JSON, one per instance, as the judge takes them) are those of
-    a correct, examined program, if they could be kept: see `evaluator.certificate`.
-    """
-
-    task: str
-    suite: str
     outcome: Outcome
-    detail: str = ""  # of the first failing instance, or of loading
     combined_score: float
-    published_score: float | None
     ceiling: float | None  # the score of the proven optimum or best lower bound; None where there is none
     metrics: Mapping[str, float]
-    results: tuple[InstanceResult, ...]
-    feedback: str
-    sandbox: str
-    evaluator_version: str
     quarantine: str | None = None
-    strict: StrictReport | None = None
-    peak_memory_mb: float = 0.0
-    runtime_s: float = 0.0  # mean CPU seconds per call, measured: so it is no metric of the judge
     objective: Objective = SCORE_ITSELF
     metric_bound: float | None = None  # the metric where every instance is at its bound; None where there is none
     best_known: BestKnown | None = None
     beyond: str | None = None
     spread: tuple[float, float] | None = None  # confidence range of the score, where a clock or chance affects it
     self_judged: bool = False
-    private: Any = None
-    answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def correct(self) -> bool:
@@ -218,7 +199,7 @@ class Evaluation:
     @property
     def confirmed(self) -> OrderRange | None:
         """The score range in other orders; None where that was not measured."""
-        return None if self.strict is None else self.strict.confirmed
+        return None
 
     @property
     def gap(self) -> float | None:
@@ -239,6 +220,35 @@ class Evaluation:
     def value_gap(self) -> float | None:
         """The distance of `value` from its bound; None where either is unknown."""
         return self.objective.gap(self.value, self.value_bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation(Scored):
+    """The verdict on one program over one suite. `private` (any JSON) comes from the script; it is recorded and shown,
+    and reaches no prompt and no insights report.
+
+    `strict` is None when the program was not examined. `answers` (JSON, one per instance, as the judge takes them) are
+    those of a correct, examined program, if they could be kept: see `evaluator.certificate`.
+    """
+
+    task: str
+    suite: str
+    detail: str = ""  # of the first failing instance, or of loading
+    published_score: float | None
+    results: tuple[InstanceResult, ...]
+    feedback: str
+    sandbox: str
+    evaluator_version: str
+    strict: StrictReport | None = None
+    peak_memory_mb: float = 0.0
+    runtime_s: float = 0.0  # mean CPU seconds per call, measured: so it is no metric of the judge
+    private: Any = None
+    answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def confirmed(self) -> OrderRange | None:
+        """See Scored."""
+        return None if self.strict is None else self.strict.confirmed
 
     def to_json(self) -> dict[str, Any]:
         """The record of this evaluation; measured times and memory are under `measured`."""

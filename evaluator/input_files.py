@@ -122,8 +122,8 @@ def _sentence(
         hidden = hides(location, None)
         if hidden is not None:
             return f"{dotted(location[:-1])}: an unknown key; {hidden}"
-        known = [dotted((*location[:-1], name)) for name in _fields(kind, location[:-1])]
-        return f"unknown key {key!r}{nearest(key, dict.fromkeys([*known, *elsewhere]))}"
+        keys = [dotted((*location[:-1], name)) for name in _fields(kind, location[:-1])]
+        return f"unknown key {key!r}{nearest(key, dict.fromkeys([*keys, *elsewhere]))}"
     message = error["msg"].removeprefix("Value error, ").partition(" after validation")[0]
     message = _TYPES.get(mistake) or re.sub(r"^\w+ should ", "must ", message)
     if not location:  # about several keys together

@@ -68,7 +68,7 @@ class Objective:
 
     def to_json(self) -> dict[str, Any]:
         """The record of this objective."""
-        return {one.name: str(getattr(self, one.name)) for one in fields(self)}
+        return {field.name: str(getattr(self, field.name)) for field in fields(self)}
 
 
 SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE)

@@ -188,9 +188,9 @@ class Examination:
         """A fresh process for each group, until the program dies where it did not die `before`: that decides, and
         waiting for a limit on every instance would take too long. What was not run before is left out."""
         results = {each.instance: replace(each, outcome=Outcome.NOT_RUN, cost=None) for each in before}
-        known = {each.instance: each for each in before if each.outcome is not Outcome.NOT_RUN}
+        by_instance = {each.instance: each for each in before if each.outcome is not Outcome.NOT_RUN}
         for group in deal.groups:
-            asked = [questions[place] for place in group if questions[place].instance.index in known]
+            asked = [questions[place] for place in group if questions[place].instance.index in by_instance]
             while asked:  # after an instance on which the program dies, the rest gets another process
                 run = self._runner.run(source, asked, pool)
                 ran = [result for result in run.results if result.outcome is not Outcome.NOT_RUN]
@@ -199,7 +199,7 @@ class Examination:
                 results |= {result.instance: result for result in ran}
                 asked, last = asked[len(ran) :], ran[-1]
                 died = last.outcome is not Outcome.OK and (asked or last.outcome in OF_THE_MOMENT)
-                if died and self._side(last) != self._side(known[last.instance]):
+                if died and self._side(last) != self._side(by_instance[last.instance]):
                     return [results[each.instance.index] for each in questions]
         return [results[each.instance.index] for each in questions]
 

@@ -188,8 +188,8 @@ class Task:
         """The suite called `name` (None: the task's default). Raises TaskError."""
         name = self.default_suite if name is None else name
         if name not in self.suites:
-            known = ", ".join(sorted(self.suites))
-            raise TaskError(f"task {self.name!r} has no suite {name!r} (it has: {known})")
+            names = ", ".join(sorted(self.suites))
+            raise TaskError(f"task {self.name!r} has no suite {name!r} (it has: {names})")
         return self.suites[name]()
 
     def verify(

@@ -110,9 +110,9 @@ def require_trust_to_repeat(archive: RunReader, configs: Iterable[Config], *, ty
     config = stored_config(archive)
     noted = named_things(config)
     own = _is_noted(archive.run_id, noted)
-    foreign = (one for one in configs if not _is_noted(archive.run_id, named_things(one)))
-    used = (one.model_copy(update={"models": [], "initial": None, "task": config.task}) for one in foreign)
-    named = dict.fromkeys(thing for one in used for thing in named_things(one, typed_task=typed_task))
+    foreign = (other for other in configs if not _is_noted(archive.run_id, named_things(other)))
+    used = (other.model_copy(update={"models": [], "initial": None, "task": config.task}) for other in foreign)
+    named = dict.fromkeys(thing for other in used for thing in named_things(other, typed_task=typed_task))
     things = [thing for thing in named if not own or thing not in noted]
     _require_agreement(archive, things, agree, command("rerun", archive.folder, "--trust"))
     return own

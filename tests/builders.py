@@ -98,7 +98,6 @@ def make_record(
         origin=make_origin(kind, patch_name=name),
         source_hash=f"hash{generation}",
         outcome=outcome,
-        correct=outcome is Outcome.OK and quarantine is None,
         combined_score=score,
         ceiling=26.0,
         quarantine=quarantine,

@@ -146,10 +146,10 @@ def _gemini(received: Received) -> Behaviour | None:
     unknown = [name for name in ("seed", "top_k") if name in received.json]
     if not unknown:
         return None
-    said = [f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.' for name in unknown]
-    error = {"code": 400, "message": "\n".join(said), "status": "INVALID_ARGUMENT"}
+    errors = [f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.' for name in unknown]
+    error = {"code": 400, "message": "\n".join(errors), "status": "INVALID_ARGUMENT"}
     details = [
-        {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"description": s} for s in said]}
+        {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"description": s} for s in errors]}
     ]
     return raw(json.dumps([{"error": {**error, "details": details}}]).encode(), status=400)
 

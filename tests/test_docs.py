@@ -40,8 +40,8 @@ def test_no_message_names_a_page_that_an_installed_package_does_not_have() -> No
             tree = ast.parse(text)
             documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
             for node in ast.walk(tree):
-                said = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents
-                if said and "docs/" in node.value:
+                is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents
+                if is_text and "docs/" in node.value:
                     named.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert named == []
 

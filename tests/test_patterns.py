@@ -22,7 +22,7 @@ from evolve.insights.answers import (
 )
 from evolve.lang.languages import LANGUAGES, language_of
 from evolve.lang.literals import literals
-from evolve.propose.adapting import MOST_SAID, said_in
+from evolve.propose.adapting import MOST_TEXT, parse_error_body
 from tests.benchmarks import patterns
 
 
@@ -149,7 +149,9 @@ def test_a_path_at_the_end_of_what_is_read_of_feedback_is_not_cut_apart() -> Non
 
 
 def test_what_an_endpoint_says_of_an_error_is_cut() -> None:
-    assert len(said_in({"error": {"message": "x" * 100_000, "detail": ["y" * 100_000] * 50}}).text) == MOST_SAID
+    assert (
+        len(parse_error_body({"error": {"message": "x" * 100_000, "detail": ["y" * 100_000] * 50}}).text) == MOST_TEXT
+    )
 
 
 @pytest.mark.parametrize("suffix", sorted({one.suffixes[0] for one in LANGUAGES if one.has_grammar}))

@@ -66,8 +66,8 @@ def test_a_number_that_was_typed_is_found(copy: Path) -> None:
     changed(copy, "placement", "adrs", programs=programs | {"naive": {"value": 20.0, "failed": 0}})
     ran = tables(copy, "--check", "placement/adrs")
     assert ran.returncode == 1
-    said = [line.split(": ")[1] for line in ran.stdout.splitlines()]
-    assert said == ["autocorrelation/first.bound", "placement/adrs.programs.naive.value"]
+    differing = [line.split(": ")[1] for line in ran.stdout.splitlines()]
+    assert differing == ["autocorrelation/first.bound", "placement/adrs.programs.naive.value"]
 
 
 @pytest.mark.slow

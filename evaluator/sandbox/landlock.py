@@ -42,14 +42,14 @@ def version() -> int:
 def restrict(allowed: Iterable[tuple[str, int]] = ()) -> None:
     """Give up every right that the kernel handles, for good, except those in `allowed`: (path, rights), for a folder
     with everything in it. Raises OSError."""
-    known = version()
-    if not known:
+    supported = version()
+    if not supported:
         raise OSError("this kernel has no Landlock, or has it switched off")
-    rights = (1 << max(count for since, count in _FILE_RIGHTS if known >= since)) - 1
+    rights = (1 << max(count for since, count in _FILE_RIGHTS if supported >= since)) - 1
     attributes = struct.pack("=Q", rights)
-    if known >= 4:
+    if supported >= 4:
         attributes += struct.pack("=Q", _NET_RIGHTS)
-    if known >= SCOPED_SINCE:
+    if supported >= SCOPED_SINCE:
         attributes += struct.pack("=Q", _SCOPES)
     ruleset = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     if ruleset < 0:

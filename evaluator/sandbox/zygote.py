@@ -108,8 +108,8 @@ def _import_early(packages: set[str]) -> None:
             read.add(importer)
             for name in _inner_imports(sys.modules[importer]):
                 top, *inner = name.split(".")
-                known = top in packages or top in sys.stdlib_module_names
-                if known and name not in tried and not _NOT_FOR_PROGRAMS & {top, *inner} and _may_be_module(name):
+                importable = top in packages or top in sys.stdlib_module_names
+                if importable and name not in tried and not _NOT_FOR_PROGRAMS & {top, *inner} and _may_be_module(name):
                     with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
                         importlib.import_module(name)
                 tried.add(name)

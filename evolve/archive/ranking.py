@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 
-from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, Outcome
+from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, Scored
 from evaluator.input_files import read_as
 from evaluator.objective import BestKnown, Objective
 from evolve.archive.events import EvaluatedEvent, EvaluationData
@@ -31,7 +31,6 @@ def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationD
         source_hash=made.source_hash,
         length=made.length,
         outcome=outcome,
-        correct=outcome is Outcome.OK and evaluation["quarantine"] is None,
         combined_score=evaluation["combined_score"],
         ceiling=evaluation["ceiling"],
         quarantine=evaluation["quarantine"],
@@ -71,7 +70,7 @@ def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
     return score >= ceiling - CEILING_TOLERANCE * min(1.0, max(abs(score), abs(ceiling)))
 
 
-def rank_score(scored: ProgramRecord | Evaluation) -> float:
+def rank_score(scored: Scored) -> float:
     """The score that a program ranks by: the median over other orders once it is confirmed in them, else the score in
     the suite's own order. A program that reaches the ceiling in the suite's own order ranks by that: none is better."""
     orders = scored.confirmed

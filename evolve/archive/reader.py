@@ -48,8 +48,8 @@ from evolve.archive.state import State
 from evolve.core.completion import FAILURE_REASONS, Completion, FinishReason, RequestKey
 from evolve.core.errors import ArchiveError
 from evolve.core.program import PatchKind, Program
+from evolve.core.python_source import MAX_SOURCE_BYTES
 from evolve.core.usage import Spending
-from evolve.lang.python_source import MAX_SOURCE_BYTES
 
 SHORT = 8
 """Letters of a commit that are shown. A number with fewer digits is a generation."""

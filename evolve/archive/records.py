@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evaluator.evaluation import OrderRange, Outcome
-from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
+from evaluator.evaluation import OrderRange, Outcome, Scored
 from evolve.archive.events import AskedEvent, ForeignClaim, FreshEvent, FreshState, MetaAnsweredEvent, Status
 from evolve.archive.reports import InsightsReport, MetaState
 from evolve.core.completion import Completion, Followed, MetaKey, PatchKey
@@ -36,8 +35,9 @@ BEGINNING = Moment()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramRecord:
-    """One recorded program. `behaviour` is a digest of its outcome and exact cost on every instance."""
+class ProgramRecord(Scored):
+    """One recorded program. `behaviour` is a digest of its outcome and exact cost on every instance. Its `metrics`
+    are those of the judge, plus `runtime_s`."""
 
     generation: int
     commit: str
@@ -47,52 +47,20 @@ class ProgramRecord:
     origin: Origin
     source_hash: str  # of the normalised syntax tree
     length: int  # characters of its source
-    outcome: Outcome
-    correct: bool
-    combined_score: float
-    ceiling: float | None
-    quarantine: str | None
-    metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
-    spread: tuple[float, float] | None = None  # confidence range of the score, where the clock or chance is in it
     confirmed: OrderRange | None = None  # scores of a confirmed program in other orders
-    self_judged: bool = False  # the program shares the process that made its score
     overfitted: str | None = None  # why its gains on the suite do not generalise, if so
     costs: str = ""  # of a correct program: its exact costs, separated by spaces (see COSTS_KEPT)
     moment: Moment = BEGINNING  # when it was recorded
     stale: bool = False  # an earlier judge made its score: it is shown, and never compared
-    objective: Objective = SCORE_ITSELF
-    metric_bound: float | None = None
-    best_known: BestKnown | None = None
-    beyond: str | None = None  # the listed values that it beats: all of them, confirmed on other instances
     excluded: bool = False  # a person took it out of choice and best
     claimed: ForeignClaim | None = None  # what the folder that it was imported from states of it
-
-    @property
-    def gap(self) -> float | None:
-        """How far below the ceiling the score stands; None without a ceiling."""
-        return None if self.ceiling is None else self.ceiling - self.combined_score
-
-    @property
-    def value(self) -> float | None:
-        """The task's own metric, as people see it; None where the program is not correct."""
-        return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
 
     @property
     def score_as(self) -> tuple[str, int]:
         """The metric's name and sign in the score: `("makespan", -1)` where the score is the negated makespan."""
         scale = self.objective.scale(self.combined_score, self.value)
         return scale.metric, scale.direction.sign
-
-    @property
-    def value_bound(self) -> float | None:
-        """The `value` with every instance at its bound; None without a bound."""
-        return self.ceiling if self.objective.metric == COMBINED else self.metric_bound
-
-    @property
-    def value_gap(self) -> float | None:
-        """How far `value` is from its bound; None without a bound."""
-        return self.objective.gap(self.value, self.value_bound)
 
 
 CONFIRMING = (FreshState.HELD, FreshState.NOT_AVAILABLE)

@@ -108,8 +108,8 @@ def _compare_on_fresh(arguments: argparse.Namespace, task: Task, suites: list[st
 
 def _judge_answers(arguments: argparse.Namespace) -> int:
     """Judge a file of answers: 0 when the verdict equals the recorded one, else 1. Raises InputError, TaskError."""
-    others = (arguments.files, arguments.suite, arguments.baseline, arguments.strict, arguments.fresh, arguments.seed)
-    if any(others):
+    excluded = (arguments.files, arguments.suite, arguments.baseline, arguments.strict, arguments.fresh, arguments.seed)
+    if any(excluded):
         raise InputError("--answers judges one file of answers, on the suite that it names: only --task goes with it")
     certificate = certificates.read_certificate(arguments.answers)
     task = load_task(certificates.task_named(certificate, arguments.task))

@@ -29,7 +29,7 @@ from evolve.progress import Checking, Warned
 from evolve.propose.building import Duplicate
 from evolve.propose.tuning import tuner
 from evolve.propose.tuning.recording import record_tuned, require_same_judge
-from evolve.propose.tuning.tuner import Tuned, Tuner, chance_in, standing_of
+from evolve.propose.tuning.tuner import Tuned, Tuner, chance_in, rank_of
 from evolve.review.runs import resolve_run
 from evolve.review.scores import fresh_text, held_out_text, sentence
 from evolve.review.table import Tone
@@ -159,7 +159,7 @@ def _search(
 ) -> tuple[Tuned, bool]:
     """Search, and print each new best. Returns the result, and whether Ctrl-C ended the search. `spent` is the number
     of evaluations before it."""
-    interrupt, best = threading.Event(), standing_of(start)
+    interrupt, best = threading.Event(), rank_of(start)
     with output.progress("evaluated", searching.evaluations) as shown, interruptible(interrupt.set):
 
         def tell(done: int, rank: tuple[bool, float]) -> None:
@@ -183,19 +183,19 @@ def _record(
 ) -> _Result:
     """Record a better program as a child of the run's program."""
     json: dict[str, Any] = {"run": archive.folder.name, "parent": parent.generation}
-    known: str | None = None
+    duplicate_text: str | None = None
     try:
         if tuned.gained:
             record, is_best = record_tuned(archive, evaluators, parent, tuned, tell=_tell)
-            holds = (record.correct, record.combined_score) > standing_of(start)
+            holds = (record.correct, record.combined_score) > rank_of(start)
             holds = holds and record.overfitted is None and record.spread is None
             holds = holds and (not is_best or archive.reader.fresh_of_best in CONFIRMING)
             json |= {"generation": record.generation, "known": None, "is_best": is_best}
             return _Result(holds=holds, json=json, show=partial(_show, archive, record, is_best, start, holds))
     except Duplicate as duplicate:
-        known = f"the best program of the search is generation {duplicate.generation} already"
-    json |= {"generation": None, "known": known, "is_best": False}
-    message = known or "No better program was found; nothing was recorded."
+        duplicate_text = f"the best program of the search is generation {duplicate.generation} already"
+    json |= {"generation": None, "known": duplicate_text, "is_best": False}
+    message = duplicate_text or "No better program was found; nothing was recorded."
     return _Result(holds=False, json=json, show=partial(output.say, message))
 
 
@@ -230,7 +230,7 @@ def _compare(
             reasons = why_not(final)
         elif (chance := chance_in(final)) is not None:
             reasons = [chance]
-        elif standing_of(final) <= standing_of(start):
+        elif rank_of(final) <= rank_of(start):
             reasons = [f"evaluated again, it is no better than before ({start.combined_score:.6f})"]
     holds = tuned.gained and not reasons
 

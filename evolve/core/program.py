@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Final
 
 from evolve.core.errors import ProgramError, UnclosedBlock
+from evolve.core.python_source import MAX_SOURCE_BYTES, parsed, tokens, top_level_names
 from evolve.lang.languages import PYTHON, SIGNS, Language
 from evolve.lang.lexing import normalised
-from evolve.lang.python_source import MAX_SOURCE_BYTES, parsed, tokens, top_level_names
 
 START, END = "EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END"
 _MARKER = re.compile(

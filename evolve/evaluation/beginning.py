@@ -30,8 +30,8 @@ def judge_initial(config: Config, source: str, evaluators: EvaluatorPair) -> Con
     evaluation = initial.evaluation
     if evaluation.outcome is Outcome.LOAD_ERROR:
         which = () if config.task == Config.model_fields["task"].default else ("--task", config.task)
-        said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
-        raise InputError(f"{path}: the initial program does not load: {said} (more: {command('score', path, *which)})")
+        error = one_line(evaluation.detail.strip().splitlines()[-1], 300)
+        raise InputError(f"{path}: the initial program does not load: {error} (more: {command('score', path, *which)})")
     if evaluation.quarantine is not None:
         raise InputError(
             f"{path}: the initial program is quarantined, and nothing can be evolved from "
@@ -44,10 +44,10 @@ def require_valid_answer(config: Config, initial: Evaluation, path: Path) -> Non
     """Raises InputError where a model would be asked to improve a program that answers no instance validly."""
     if not config.models or any(result.outcome is Outcome.OK for result in initial.results):
         return
-    said = one_line(headline_of_error(initial.detail), 400)
+    why = one_line(headline_of_error(initial.detail), 400)
     doctor = command("doctor", "--task", config.task)
     raise InputError(
-        f"{path}: the initial program gives no valid answer ({initial.outcome.value}: {said}), and no model was asked. "
+        f"{path}: the initial program gives no valid answer ({initial.outcome.value}: {why}), and no model was asked. "
         f"Repair it (more: {doctor}), or let the models repair it with --fix-initial"
     )
 

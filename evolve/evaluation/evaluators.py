@@ -16,7 +16,7 @@ from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.events import HeldOutEvent
-from evolve.evaluation.generalising import Open, record_held_out
+from evolve.evaluation.generalisation import Open, record_held_out
 from evolve.seams import Evaluator
 
 

@@ -67,8 +67,8 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
     """Score again what is to be; `tell` hears how many of how many are done."""
     waiting = archive.reader.to_rescore
     with threads(workers, cancel=evaluators.cancel) as pool:
-        found = [pool.submit(evaluators.evaluator.evaluate, archive.reader.source(record)) for record in waiting]
-        for done, (record, future) in enumerate(zip(waiting, found, strict=True), 1):
+        evaluations = [pool.submit(evaluators.evaluator.evaluate, archive.reader.source(record)) for record in waiting]
+        for done, (record, future) in enumerate(zip(waiting, evaluations, strict=True), 1):
             source, evaluation = archive.reader.source(record), pool.result(future)
             if record.generation == 0:
                 confirmation = evaluators.judge(source)

@@ -110,17 +110,17 @@ def _summary_fields(lines: Iterable[str]) -> dict[str, str]:
 def read_summaries(text: str, generations: Sequence[int]) -> dict[int, SummaryAnswer]:
     """What an answer to the first question says of each of the programs that it was asked of, as far as that can be
     separated: by headings that name a generation. Where one has no parts, its text says what the program does."""
-    found: dict[int, list[str]] = {generations[0]: []} if len(generations) == 1 else {}
-    lines: list[str] = found.get(generations[0], [])
+    fields: dict[int, list[str]] = {generations[0]: []} if len(generations) == 1 else {}
+    lines: list[str] = fields.get(generations[0], [])
     for line in text.split("\n"):
         heading = _OF_GENERATION.match(line)
         if heading is not None and (heading[1] or not heading[3].strip(" :*\r")):  # else it is a sentence
             number = int(heading[2])
-            lines = found.setdefault(number, []) if number in generations else []
+            lines = fields.setdefault(number, []) if number in generations else []
         else:
             lines.append(line)
-    answers = {generation: _summary(lines) for generation, lines in found.items()}
-    return {generation: said for generation, said in answers.items() if any(said)}
+    answers = {generation: _summary(lines) for generation, lines in fields.items()}
+    return {generation: summary for generation, summary in answers.items() if any(summary)}
 
 
 def _summary(lines: Sequence[str]) -> SummaryAnswer:

@@ -130,9 +130,9 @@ class Editor:
     def _edited(self, text: str, place: str, of: int | None, advice: bool = False) -> str:
         kept, text = "", with_citations(text)
         for start, end, between in _sentences(text):
-            sentence, found = text[start:end], list(self._pattern.finditer(text, start, end))
-            cited = self._cited_in(found) or ([[of]] if of is not None else [])
-            named = filter(None, (each["citation"] or each["named"] for each in found))
+            sentence, figures = text[start:end], list(self._pattern.finditer(text, start, end))
+            cited = self._cited_in(figures) or ([[of]] if of is not None else [])
+            named = filter(None, (each["citation"] or each["named"] for each in figures))
             missing = any(is_missing(each, self.facts) for each in named)
             wrong = "no such generation" if missing else self._denied(sentence, cited)
             if wrong:
@@ -142,16 +142,16 @@ class Editor:
                 kept += between if between.strip() or (mark and "\n" in between) else ""
             else:
                 position = start
-                for each in found:
+                for each in figures:
                     kept += text[position : each.start()] + self._checked(each, place, [] if advice else cited)
                     position = each.end()
                 kept += text[position:end] + between
         return kept
 
-    def _cited_in(self, found: Sequence[re.Match[str]]) -> list[list[int]]:
+    def _cited_in(self, figures: Sequence[re.Match[str]]) -> list[list[int]]:
         """What a sentence is about: the generations that it cites or names, and steps from one to another."""
-        links = [link for each in found if each["citation"] for link in links_of(each["citation"])]
-        return links or [[int(n)] for each in found if each["named"] for n in re.findall(r"\d+", each["named"])]
+        links = [link for each in figures if each["citation"] for link in links_of(each["citation"])]
+        return links or [[int(n)] for each in figures if each["named"] for n in re.findall(r"\d+", each["named"])]
 
     def _denied(self, sentence: str, cited: Sequence[Sequence[int]]) -> str:
         """What the record denies: that a generation without a correct program gained or leads; or that one is better or
@@ -171,13 +171,13 @@ class Editor:
         for claim in claims:
             want = 1 if (claim["before"] or claim["after"]).lower() == "better" else -1
             for number in map(int, re.findall(r"\d+", claim["these"] or claim["those"])):
-                said = [stand[number] for stand in stands if number < len(stand)]
-                if said and want not in said:
+                claimed = [stand[number] for stand in stands if number < len(stand)]
+                if claimed and want not in claimed:
                     return f"not {claim['before'] or claim['after']} on instance {number}"
         return ""
 
-    def _standing(self, one: int, other: int) -> list[int]:
-        ours, theirs = self._details(one), self._details(other)
+    def _standing(self, first: int, other: int) -> list[int]:
+        ours, theirs = self._details(first), self._details(other)
         return steps(ours.costs, theirs.costs, ours.direction)
 
     def _details(self, generation: int) -> Details:
@@ -195,30 +195,30 @@ class Editor:
         sources = [self._details(n).source for n in (*(n for link in cited for n in link), *parents) if n is not None]
         return any(sources) and not numbers <= set[float]().union(*map(_constants, sources))
 
-    def _checked(self, found: re.Match[str], place: str, cited: Sequence[Sequence[int]]) -> str:
-        if found["citation"] is not None:
-            return self._cited(found)
-        if found["ticks"] is not None and self._made_up(found[0], cited):
-            self.notes.append(f"{place}: not in the program that is cited: {found[0]}")
+    def _checked(self, figure: re.Match[str], place: str, cited: Sequence[Sequence[int]]) -> str:
+        if figure["citation"] is not None:
+            return self._cited(figure)
+        if figure["ticks"] is not None and self._made_up(figure[0], cited):
+            self.notes.append(f"{place}: not in the program that is cited: {figure[0]}")
             return UNVERIFIED
-        if found["instances"] is not None:
-            if (number := max(map(int, re.findall(r"\d+", found[0])))) >= max(self._instances, len(self.leaders)):
-                self.notes.append(f"{place}: no such instance: {found[0]}")
+        if figure["instances"] is not None:
+            if (number := max(map(int, re.findall(r"\d+", figure[0])))) >= max(self._instances, len(self.leaders)):
+                self.notes.append(f"{place}: no such instance: {figure[0]}")
                 return f"instance {UNVERIFIED}"
-            led = number < len(self.leaders) and re.fullmatch(INSTANCE, found[0], re.IGNORECASE)
-            return f"[instance {number}]" if led else found[0].strip("[]")
-        joined = found["second"] is not None and found["suffix"] is None and not _POINT.search(found[0])
-        if joined or (found["first"] is None and found["word"] is None):
-            return found[0]
-        self.notes.append(f"{place}: unverified figure: {found[0]}")
+            led = number < len(self.leaders) and re.fullmatch(INSTANCE, figure[0], re.IGNORECASE)
+            return f"[instance {number}]" if led else figure[0].strip("[]")
+        joined = figure["second"] is not None and figure["suffix"] is None and not _POINT.search(figure[0])
+        if joined or (figure["first"] is None and figure["word"] is None):
+            return figure[0]
+        self.notes.append(f"{place}: unverified figure: {figure[0]}")
         return UNVERIFIED
 
-    def _cited(self, found: re.Match[str]) -> str:
-        named = found["attribute"]
-        figure = None if named is None else cite_figure(found["citation"], named, self.facts)
-        cited = canonical(found["citation"]) if figure is None else figure.cited
-        before = " " * found.string.endswith("<", 0, found.start())  # else the statement could read as HTML
-        return before + cited + " " * (found["glued"] is not None)  # else what follows could read as more digits of it
+    def _cited(self, match: re.Match[str]) -> str:
+        named = match["attribute"]
+        figure = None if named is None else cite_figure(match["citation"], named, self.facts)
+        cited = canonical(match["citation"]) if figure is None else figure.cited
+        before = " " * match.string.endswith("<", 0, match.start())  # else the statement could read as HTML
+        return before + cited + " " * (match["glued"] is not None)  # else what follows could read as more digits of it
 
 
 def _last_of(named: str) -> list[int]:
@@ -231,8 +231,8 @@ def _last_of(named: str) -> list[int]:
 def _sentences(text: str) -> Iterator[tuple[int, int, str]]:
     """Where each sentence begins and ends, with what stands behind it: blanks, a line break, or fenced code."""
     position = 0
-    for found in _BETWEEN.finditer(text):
-        if found["code"] is not None or found["end"] is not None:
-            yield position, found.start(), found[0]
-            position = found.end()
+    for boundary in _BETWEEN.finditer(text):
+        if boundary["code"] is not None or boundary["end"] is not None:
+            yield position, boundary.start(), boundary[0]
+            position = boundary.end()
     yield position, len(text), ""

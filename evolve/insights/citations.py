@@ -157,25 +157,25 @@ def cite_figure(citation: str, name: str, facts: Mapping[int, Fact]) -> Citation
         return None
     score = None if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
     change, gap = fact.worded_change or None, None if fact.gap is None else score_text(fact.gap)
-    known = {key: score_text(value) for key, value in fact.metrics.items()}
-    figure = (known | {fact.metric: score, "score": score, "change": change, "gap": gap}).get(name)
+    metrics = {key: score_text(value) for key, value in fact.metrics.items()}
+    figure = (metrics | {fact.metric: score, "score": score, "change": change, "gap": gap}).get(name)
     if figure is None:
         return None
     return Citation(generations=(first,), figure=name, shown=f"{figure} ({name} of generation {first})")
 
 
-def _cited_by(found: re.Match[str], facts: Mapping[int, Fact], leaders: Sequence[Leader]) -> tuple[list[Citation], int]:
+def _cited_by(mark: re.Match[str], facts: Mapping[int, Fact], leaders: Sequence[Leader]) -> tuple[list[Citation], int]:
     """What stands in the place of a match of `CITED`, and where that ends; nothing for code and what does not exist."""
-    if found["instance"] is not None:
-        number = int(found["instance"])
-        return [cite_leader(number, leaders[number])] if number < len(leaders) else [], found.end()
-    if found["citation"] is None or is_missing(found["citation"], facts):
-        return [], found.end()
-    figure = None if found["figure"] is None else cite_figure(found["citation"], found["figure"], facts)
+    if mark["instance"] is not None:
+        number = int(mark["instance"])
+        return [cite_leader(number, leaders[number])] if number < len(leaders) else [], mark.end()
+    if mark["citation"] is None or is_missing(mark["citation"], facts):
+        return [], mark.end()
+    figure = None if mark["figure"] is None else cite_figure(mark["citation"], mark["figure"], facts)
     if figure is not None:
-        return [figure], found.end()
-    links = [[facts[generation] for generation in link] for link in links_of(found["citation"])]
-    return [cite(link[0]) if len(link) == 1 else cite_step(link) for link in links], found.end("citation")
+        return [figure], mark.end()
+    links = [[facts[generation] for generation in link] for link in links_of(mark["citation"])]
+    return [cite(link[0]) if len(link) == 1 else cite_step(link) for link in links], mark.end("citation")
 
 
 _RUNS_ON: Final = re.compile(r"[\w.+-]\Z")
@@ -189,11 +189,11 @@ def resolved(text: str, facts: Mapping[int, Fact], leaders: Sequence[Leader] = (
     """
     pieces: list[str | Citation] = []
     position = 0
-    for found in CITED.finditer(text):
-        whole, end = _cited_by(found, facts, leaders)
+    for mark in CITED.finditer(text):
+        whole, end = _cited_by(mark, facts, leaders)
         if not whole:
             continue
-        before = text[position : found.start()]
+        before = text[position : mark.start()]
         pieces += [before, " " * bool(_RUNS_ON.search(before))]
         for number, citation in enumerate(whole):
             room -= len(citation.shown)
@@ -216,7 +216,7 @@ def insights(text: str, facts: Mapping[int, Fact], leaders: Sequence[Leader] = (
     room = PROSE_LIMIT // (len(marks) + 1)
     points: list[Insight] = []
     mark, position = "", 0
-    for start, end in [*(found.span() for found in marks), (len(text), len(text))]:
+    for start, end in [*(each.span() for each in marks), (len(text), len(text))]:
         point = text[position:start].strip()
         begins = text.index(point, position)
         points.append(Insight(mark=mark + text[position:begins], text=resolved(point, facts, leaders, room=room)))
@@ -225,7 +225,7 @@ def insights(text: str, facts: Mapping[int, Fact], leaders: Sequence[Leader] = (
 
 
 def _marks(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    return [found for found in pattern.finditer(text) if found["code"] is None]
+    return [mark for mark in pattern.finditer(text) if mark["code"] is None]
 
 
 def recommendation(text: str, facts: Mapping[int, Fact], leaders: Sequence[Leader] = ()) -> Recommendation:
@@ -240,13 +240,13 @@ def recommendation(text: str, facts: Mapping[int, Fact], leaders: Sequence[Leade
 def with_citations(text: str) -> str:
     """A text with its citations as a model writes them. Code is left alone, but for a citation in backticks."""
 
-    def written(found: re.Match[str]) -> str:
-        if found["one"] is not None:
-            return f"[gen {found['one']}]"
-        if found["step"] is not None:
-            return f"[{' > '.join(f'gen {generation}' for generation in re.findall('[0-9]+', found['step']))}]"
-        if found["of"] is not None:
-            return f"[gen {found['of']}].{found['name']}"
-        return f"[instance {found['led']}]" if found["led"] is not None else found["spanned"] or found[0]
+    def written(mark: re.Match[str]) -> str:
+        if mark["one"] is not None:
+            return f"[gen {mark['one']}]"
+        if mark["step"] is not None:
+            return f"[{' > '.join(f'gen {generation}' for generation in re.findall('[0-9]+', mark['step']))}]"
+        if mark["of"] is not None:
+            return f"[gen {mark['of']}].{mark['name']}"
+        return f"[instance {mark['led']}]" if mark["led"] is not None else mark["spanned"] or mark[0]
 
     return _RENDERED.sub(written, text)

@@ -102,30 +102,30 @@ class Credits:
     def best_before(self, program: ProgramRecord) -> ProgramRecord | None:
         """The program that was the best when this one came, or is a candidate for that; None while nothing was
         correct."""
-        found = None
+        best = None
         for position, record in reversed(self._archive.best_history):
             if position < program.moment.position:
-                found = record
+                best = record
                 break
         for candidate in self._archive.candidates:
-            if candidate.moment.position < program.moment.position and better(candidate, found):
-                found = candidate
-        return None if found is None else self._archive.program(found.generation)
+            if candidate.moment.position < program.moment.position and better(candidate, best):
+                best = candidate
+        return None if best is None else self._archive.program(best.generation)
 
     def same_as(self, program: ProgramRecord) -> int | None:
         """The first correct program that does the same on every instance, other than this one."""
         programs = self._archive.programs
-        for known in programs[self._known :]:
-            if known.correct and not known.stale and not known.excluded:
-                self._first.setdefault(known.behaviour, known.generation)
+        for earlier in programs[self._known :]:
+            if earlier.correct and not earlier.stale and not earlier.excluded:
+                self._first.setdefault(earlier.behaviour, earlier.generation)
         self._known = len(programs)
         first = self._first.get(program.behaviour) if program.correct else None
         return None if first == program.generation else first
 
     def tally(self, program: ProgramRecord, other: ProgramRecord) -> Tally | None:
         """On how many instances a program is better than another; None where that says nothing (see `steps`)."""
-        found = self.steps(program, other)
-        return None if found is None else Tally.of(found)
+        changes = self.steps(program, other)
+        return None if changes is None else Tally.of(changes)
 
     def steps(self, program: ProgramRecord, other: ProgramRecord) -> list[int] | None:
         """How a program stands to another, instance by instance; None where that says nothing: a program had a hand in
@@ -171,11 +171,11 @@ def ratio(cost: str | None) -> Ratio | None:
 def steps(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> list[int]:
     """Of each instance 1 where one program is better than another, 0 where it is the same, -1 where it is worse;
     anything is better than nothing."""
-    found = []
-    for one, other in zip(ours, theirs, strict=False):
-        if one is not None and other is not None:
-            ahead = direction.sign * (one[0] * other[1] - other[0] * one[1])
-            found.append((ahead > 0) - (ahead < 0))
+    changes = []
+    for our, other in zip(ours, theirs, strict=False):
+        if our is not None and other is not None:
+            ahead = direction.sign * (our[0] * other[1] - other[0] * our[1])
+            changes.append((ahead > 0) - (ahead < 0))
         else:
-            found.append((one is not None) - (other is not None))
-    return found
+            changes.append((our is not None) - (other is not None))
+    return changes

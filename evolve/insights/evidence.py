@@ -46,10 +46,10 @@ class Group:
 
     def snapshot(self) -> "Group":
         """The same, which does not grow with this one."""
-        found = copy(self)
-        found.programs, found.changes = list(self.programs), list(self.changes)
-        found.gained, found.lost, found.same = list(self.gained), list(self.lost), list(self.same)
-        return found
+        snapshot = copy(self)
+        snapshot.programs, snapshot.changes = list(self.programs), list(self.changes)
+        snapshot.gained, snapshot.lost, snapshot.same = list(self.gained), list(self.lost), list(self.same)
+        return snapshot
 
     @property
     def mean(self) -> float | None:
@@ -124,12 +124,12 @@ class Evidence:
 
     def snapshot(self) -> "Evidence":
         """The same, which does not grow with this one."""
-        found = copy(self)
-        found.facts, found.records, found.leaders = dict(self.facts), list(self.records), list(self.leaders)
-        found.failures = {how: list(generations) for how, generations in self.failures.items()}
-        found.by_kind = {name: group.snapshot() for name, group in self.by_kind.items()}
-        found.by_feature = {name: group.snapshot() for name, group in self.by_feature.items()}
-        return found
+        snapshot = copy(self)
+        snapshot.facts, snapshot.records, snapshot.leaders = dict(self.facts), list(self.records), list(self.leaders)
+        snapshot.failures = {how: list(generations) for how, generations in self.failures.items()}
+        snapshot.by_kind = {name: group.snapshot() for name, group in self.by_kind.items()}
+        snapshot.by_feature = {name: group.snapshot() for name, group in self.by_feature.items()}
+        return snapshot
 
     @property
     def gained(self) -> int:
@@ -157,13 +157,13 @@ class Evidence:
 
     def gainers(self) -> list[Group]:
         """What changed, as far as it gained on average: more gains first, then the larger mean."""
-        found = [group for group in self.changes() if group.gained and (group.mean or 0.0) > SAME]
-        return sorted(found, key=lambda group: (-len(group.gained), -(group.mean or 0.0), group.name))
+        groups = [group for group in self.changes() if group.gained and (group.mean or 0.0) > SAME]
+        return sorted(groups, key=lambda group: (-len(group.gained), -(group.mean or 0.0), group.name))
 
     def losers(self) -> list[Group]:
         """What changed and never gained though it was compared, the most tried first."""
-        found = [group for group in self.changes() if group.changes and not group.gained]
-        return sorted(found, key=lambda group: (-len(group.changes), group.mean, group.name))
+        groups = [group for group in self.changes() if group.changes and not group.gained]
+        return sorted(groups, key=lambda group: (-len(group.changes), group.mean, group.name))
 
 
 def _rank_of(fact: Fact) -> float:

@@ -42,7 +42,7 @@ class Fact:
     excluded: bool = False  # a person took it out of choice and best
     combined_score: float | None = None
     rank: float | None = None  # what it ranks by, where that is not its score: see rank_score
-    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
+    spread: tuple[float, float] | None = None  # the range of the score, where a clock or chance is in it
     metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
     sign: int = 1
     unit: str = ""
@@ -197,8 +197,8 @@ class Fact:
     @property
     def fault(self) -> str:
         """What went wrong, as the evaluator or the refusal said it, in one line; of a traceback, its end."""
-        said = self.detail if self.quarantine is None else self.quarantine
-        return one_line("; ".join(line.strip() for line in said.strip().splitlines()[-3:]), 160)
+        reason = self.detail if self.quarantine is None else self.quarantine
+        return one_line("; ".join(line.strip() for line in reason.strip().splitlines()[-3:]), 160)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,16 +88,16 @@ class History:
                 known.setdefault(self._advice(trial), []).append(trial)
         self._open = [number for number in self._open if archive.statuses.get(number, Status.ASKED) in OPEN]
         keys = map(same_advice, recommendations)
-        found = ([*self._ended.get(key, ()), *under_way.get(key, ())] for key in keys)
-        return [sorted(trials, key=lambda trial: trial.generation) for trials in found]
+        by_key = ([*self._ended.get(key, ()), *under_way.get(key, ())] for key in keys)
+        return [sorted(trials, key=lambda trial: trial.generation) for trials in by_key]
 
     def line(self, generation: int) -> frozenset[int]:
         """A program's generation and those of its ancestors, first parents all the way."""
-        found, program = set[int](), self._archive.program(generation)
-        while program is not None and program.generation not in found:
-            found.add(program.generation)
+        line, program = set[int](), self._archive.program(generation)
+        while program is not None and program.generation not in line:
+            line.add(program.generation)
             program = self._archive.find(program.parents[0]) if program.parents else None
-        return frozenset(found)
+        return frozenset(line)
 
     def _trial(self, generation: int) -> Trial | None:
         """What became of the recommendation that a generation was given; None if it was given none."""
@@ -118,8 +118,8 @@ class History:
 
     def _advice(self, trial: Trial) -> str:
         given = self._archive.meta.reports[trial.document].recommendations
-        known = 0 < trial.number <= len(given)
-        return same_advice(given[trial.number - 1]) if known else f"{trial.document} {trial.number}"
+        is_listed = 0 < trial.number <= len(given)
+        return same_advice(given[trial.number - 1]) if is_listed else f"{trial.document} {trial.number}"
 
 
 def recommendation_of(attempts: Sequence[AttemptRecord]) -> tuple[int, int] | None:
@@ -156,9 +156,9 @@ def parse_followed(answer: str) -> Followed | None:
     """What an answer says in `<FOLLOWED>...</FOLLOWED>`; None where it says nothing that is known, or two things:
     saying it is optional, and never a reason to refuse an answer. Code is not read."""
     prose = _QUOTED.sub("", answer.replace("\r\n", "\n"))
-    said = {" ".join(re.sub(r"[^a-z]+", " ", found["said"].lower()).split()) for found in _TAG.finditer(prose)}
-    known = {choice.value: choice for choice in Followed}
-    return known.get(said.pop()) if len(said) == 1 else None
+    answers = {" ".join(re.sub(r"[^a-z]+", " ", tag["said"].lower()).split()) for tag in _TAG.finditer(prose)}
+    choices = {choice.value: choice for choice in Followed}
+    return choices.get(answers.pop()) if len(answers) == 1 else None
 
 
 _LONGEST = 100  # characters of a title
@@ -177,7 +177,7 @@ def outcomes(archive: RunReader, history: History, facts: Mapping[int, Fact]) ->
     if meta.state.report is None:
         return ()
     now = _lines(history, meta.state.report, facts)
-    before = max((one for one in meta.reports if one < meta.shown and one not in meta.closings), default=None)
+    before = max((after for after in meta.reports if after < meta.shown and after not in meta.closings), default=None)
     if before is None:
         return tuple(now.values())
     earlier = _lines(history, meta.reports[before], facts, which=" of the document before", untried=False)

@@ -18,7 +18,7 @@ def overview(evidence: Evidence) -> str:
     """All of it as compact Markdown, for the prompts of the summarizer."""
     parts = [funnel(evidence), *map(shown, best_lines(evidence)), kinds(evidence), shown(body(changes(evidence)))]
     if evidence.failures:
-        lines = [f"- {how}: {named(found)}" for how, found in sorted(evidence.failures.items())]
+        lines = [f"- {how}: {named(failed)}" for how, failed in sorted(evidence.failures.items())]
         parts.append("What gave no correct program:\n" + "\n".join(lines))
     return "\n\n".join(part for part in parts if part)
 
@@ -88,19 +88,19 @@ def _worded(change: float, evidence: Evidence) -> str:
     return "" if best is None else best.scale.worded(change * best.sign if abs(change) > SAME else 0.0)
 
 
-def named(found: Sequence[int]) -> str:
+def named(gens: Sequence[int]) -> str:
     """`generation 4`, `generations 4, 5, 9`; of many, the last few."""
-    return f"generation{'s' * (len(found) > 1)} {'..., ' * (len(found) > NAMED)}{', '.join(map(str, found[-NAMED:]))}"
+    return f"generation{'s' * (len(gens) > 1)} {'..., ' * (len(gens) > NAMED)}{', '.join(map(str, gens[-NAMED:]))}"
 
 
 def warning(evidence: Evidence) -> str:
     """What a reader must know before anything else: quarantined programs and the last one's reason, that
     programs share the process which scores them; else ""."""
-    found, best = evidence.failures.get("quarantined", []), evidence.best
+    bad, best = evidence.failures.get("quarantined", []), evidence.best
     own = "Scores are self-judged: a program shares the process that scores it." * bool(best and best.self_judged)
-    hole = found and (
-        f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a bug, to be "
-        f"fixed before any score here can be trusted. The last reason: {evidence.facts[found[-1]].fault}"
+    hole = bad and (
+        f"{named(bad)} {'is' if len(bad) == 1 else 'are'} quarantined: the evaluator or the task has a bug, to be "
+        f"fixed before any score here can be trusted. The last reason: {evidence.facts[bad[-1]].fault}"
     )
     return " ".join(text for text in (hole, own) if text)
 

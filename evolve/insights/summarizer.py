@@ -163,25 +163,25 @@ class ModelSummarizer:
                 question = replace(question, attempt=1)
 
     def _summaries(self, request: SummaryRequest, editor: Editor) -> tuple[list[ProgramSummary], list[Problem], bool]:
-        """The summaries of the new programs; of which of them code's stands in for want of an answer; and whether a
-        model was asked."""
-        found = {summary.generation: summary for summary in request.state.pending}
-        missing = [fact for fact in request.new if fact.is_program and fact.generation not in found]
+        """The summaries of the new programs, the problems of those that code wrote since a model gave no usable answer,
+        and whether a model was asked."""
+        summaries = {summary.generation: summary for summary in request.state.pending}
+        missing = [fact for fact in request.new if fact.is_program and fact.generation not in summaries]
         asked = [fact for fact in missing if fact.parent_generation is not None and fact.same_as is None]
-        said, problems = dict[int, SummaryAnswer](), list[Problem]()
+        parsed, problems = dict[int, SummaryAnswer](), list[Problem]()
         parts = self._parts(request, asked)
         for number, (facts, prompt) in enumerate(parts, 1):
             request = request.renewed() if number > 1 else request
             question = MetaQuestion(step=MetaStep.SUMMARIES, part=number)
             question, answer = self._answer(request, question, prompt)
             if isinstance(answer, str):
-                said |= read_summaries(answer, [fact.generation for fact in facts])
+                parsed |= read_summaries(answer, [fact.generation for fact in facts])
                 answer = UnusableAnswer("the answer says nothing of it")
-            problems += [_problem(question, answer, fact.generation) for fact in facts if fact.generation not in said]
+            problems += [_problem(question, answer, fact.generation) for fact in facts if fact.generation not in parsed]
         for fact in missing:
-            answer_of = said.get(fact.generation, SummaryAnswer())
-            found[fact.generation] = _checked_summary(answer_of, fact, request.evidence, editor)
-        return [found[fact.generation] for fact in request.new if fact.is_program], problems, bool(parts)
+            answer_of = parsed.get(fact.generation, SummaryAnswer())
+            summaries[fact.generation] = _checked_summary(answer_of, fact, request.evidence, editor)
+        return [summaries[fact.generation] for fact in request.new if fact.is_program], problems, bool(parts)
 
     def _parts(self, request: SummaryRequest, facts: Sequence[Fact]) -> list[tuple[Sequence[Fact], str]]:
         """The programs in as few parts as their prompts allow, each with its prompt."""
@@ -212,7 +212,7 @@ def diff_to_parent(fact: Fact) -> str:
     return text if len(text) < len(fact.source) else ""
 
 
-def _checked_summary(said: SummaryAnswer, fact: Fact, evidence: Evidence, editor: Editor) -> ProgramSummary:
+def _checked_summary(answer: SummaryAnswer, fact: Fact, evidence: Evidence, editor: Editor) -> ProgramSummary:
     """A model's summary held against the record; where nothing is left of it, and for the performance, code's own."""
     own = code_summary(fact, evidence, Editor(facts=evidence.facts, unit=editor.unit))  # with notes of its own
     place = f"Generation {fact.generation}, "
@@ -220,7 +220,7 @@ def _checked_summary(said: SummaryAnswer, fact: Fact, evidence: Evidence, editor
         resolved(
             editor.line(text, place + part, of=fact.generation, advice=part == "Feedback"), editor.facts, editor.leaders
         )
-        for part, text in zip(("Name", "Implementation", "Feedback"), said, strict=True)
+        for part, text in zip(("Name", "Implementation", "Feedback"), answer, strict=True)
     )
     return own.model_copy(
         update={
@@ -231,8 +231,8 @@ def _checked_summary(said: SummaryAnswer, fact: Fact, evidence: Evidence, editor
     )
 
 
-def _checked_scratchpad(said: Sequence[str], editor: Editor) -> Scratchpad:
-    preface, *sections = said
+def _checked_scratchpad(answer: Sequence[str], editor: Editor) -> Scratchpad:
+    preface, *sections = answer
     first, second, third, fourth = (
         insights(editor.body(text, title), editor.facts, editor.leaders)
         for title, text in zip(SECTIONS, sections, strict=True)

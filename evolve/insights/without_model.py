@@ -102,8 +102,8 @@ def _scratchpad(evidence: Evidence) -> Scratchpad:
 
 
 def _cited(lines: Iterator[str], otherwise: str, evidence: Evidence) -> Insights:
-    found = bullets(resolved(clean_line(line), evidence.facts) for line in lines)
-    return found or (Insight(text=(otherwise,)),)
+    items = bullets(resolved(clean_line(line), evidence.facts) for line in lines)
+    return items or (Insight(text=(otherwise,)),)
 
 
 def _tallies(groups: Iterable[Group]) -> Iterator[str]:
@@ -123,8 +123,8 @@ def _tally(group: Group) -> str:
 def _without_gain(evidence: Evidence) -> Iterator[str]:
     yield from _tallies(evidence.losers())
     for how, generations in sorted(evidence.failures.items(), key=lambda item: (-len(item[1]), item[0])):
-        said = evidence.facts[generations[-1]].fault
-        yield f"**{how}**: {named(generations)}" + (f"; the last: {code(said)}" if said else "") + "."
+        fault = evidence.facts[generations[-1]].fault
+        yield f"**{how}**: {named(generations)}" + (f"; the last: {code(fault)}" if fault else "") + "."
 
 
 def _recommendations(evidence: Evidence) -> Iterator[str]:

@@ -66,7 +66,7 @@ class ModelYields:
         self._yields: dict[str, ModelYield] = {}
         self._bests = frozenset[int]()
 
-    def upto(self, archive: RunReader) -> Sequence[ModelYield]:
+    def of_archive(self, archive: RunReader) -> Sequence[ModelYield]:
         """Those of all generations that have ended by now; most asked first. It takes as long as there are new ones."""
         settled = archive.position - archive.ended
         if (settled, archive.ended) == (self._settled, self._ended):
@@ -80,7 +80,7 @@ class ModelYields:
                 before = self._yields.get(part.model, ModelYield(model=part.model))
                 self._yields[part.model] = self._with(before, part, ended, archive, credited)
             self._ended += 1
-        self._sorted = sorted(self._yields.values(), key=lambda one: (-one.asked, one.model))
+        self._sorted = sorted(self._yields.values(), key=lambda model: (-model.asked, model.model))
         return self._sorted
 
     def _with(
@@ -111,16 +111,16 @@ class ModelYields:
         )
 
 
-def _both(one: Spending, other: Spending) -> Spending:
+def _both(first: Spending, other: Spending) -> Spending:
     return Spending(
-        calls=one.calls + other.calls,
-        tokens_in=one.tokens_in + other.tokens_in,
-        tokens_out=one.tokens_out + other.tokens_out,
-        known_usd=one.known_usd + other.known_usd,
-        unpriced=one.unpriced + other.unpriced,
+        calls=first.calls + other.calls,
+        tokens_in=first.tokens_in + other.tokens_in,
+        tokens_out=first.tokens_out + other.tokens_out,
+        known_usd=first.known_usd + other.known_usd,
+        unpriced=first.unpriced + other.unpriced,
     )
 
 
 def model_yields(archive: RunReader) -> Sequence[ModelYield]:
     """The yields of a whole archive."""
-    return ModelYields().upto(archive)
+    return ModelYields().of_archive(archive)

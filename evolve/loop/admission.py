@@ -20,7 +20,7 @@ GRACE_S = 1.0
 """How long evaluations under way may still take once a limit is reached; what is cut off is evaluated on resume."""
 UNREACHABLE_AFTER = 5
 """The run ends after this many generations in a row without an answer, each after its retries."""
-_HURRIED = (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE, StopReason.TASK)
+_DRAINING = (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE, StopReason.TASK)
 _UNCONFIRMED = (StopReason.INTERRUPTED, StopReason.TASK)
 """A session that ends so leaves what is being confirmed to the next one."""
 
@@ -86,7 +86,7 @@ def most_under_way(*, parallel: int, workers: int, answer_s: float | None, evalu
 
 class Admission:
     """Decides what the loop may begin, and when it ends. A session may end for a person's wish (`interrupt`), which
-    comes first, or one other reason. Asked by the loop's thread, `hurried` by others too."""
+    comes first, or one other reason. Asked by the loop's thread, `draining` by others too."""
 
     def __init__(self, run: RunContext, under_way: UnderWay, *, executor: Executor, interrupt: threading.Event) -> None:
         self._run, self._reader, self._under_way = run, run.archive.reader, under_way
@@ -96,9 +96,9 @@ class Admission:
         self._began = self._now()
         self._elsewhere = elsewhere(run.config)
 
-    def hurried(self) -> bool:
+    def draining(self) -> bool:
         """Whether nothing more may be asked, and only the answers under way are waited for."""
-        return self._interrupt.is_set() or self._stopped in _HURRIED
+        return self._interrupt.is_set() or self._stopped in _DRAINING
 
     def stop(self, reason: StopReason) -> None:
         """The loop has met a reason to end."""
@@ -135,7 +135,7 @@ class Admission:
 
     def takes_up(self, begun: Unfinished) -> bool:
         """Whether a generation that an earlier session left goes on now."""
-        return self._has_room(outage=False) and not self.hurried()
+        return self._has_room(outage=False) and not self.draining()
 
     def summarises(self) -> bool:
         """Whether an insights report begins now."""
@@ -201,10 +201,10 @@ class Admission:
         on first."""
         if self._run.config.parallel > 1 or self._to_confirm() is None or self._others():
             return False
-        if self._under_way.cut_off and not self.hurried() and not self._may_be_solved():
+        if self._under_way.cut_off and not self.draining() and not self._may_be_solved():
             return False
         stops = self._reason() not in (None, *_UNCONFIRMED) or self._limit() is not None
-        none_begins = stops and (not self._under_way.cut_off or self.hurried())
+        none_begins = stops and (not self._under_way.cut_off or self.draining())
         return self._reader.ended > self._reader.ended_at_lead or self._may_be_solved() or none_begins
 
     def _may_be_solved(self) -> bool:

@@ -33,7 +33,7 @@ class Calls:
     the archive.
 
     `usual` says how long an answer of each model may be; `tell` hears, once, what is asked otherwise of a model from
-    now on. `hurried` says whether the run is to end as soon as the answers under way are there: nothing that waits to
+    now on. `draining` says whether the run is to end as soon as the answers under way are there: nothing that waits to
     be sent is sent then, and the meta-summarizer asks no more.
     """
 
@@ -44,14 +44,14 @@ class Calls:
         *,
         config: Config,
         usual: Mapping[str, OutputLengthEstimator],
-        hurried: Callable[[], bool],
+        draining: Callable[[], bool],
         tell: Callable[[Event], None],
     ) -> None:
         self._archive = archive
         self._executor = executor
         self._budget = Budget(usd=config.budget_usd, tokens=config.budget_tokens, calls=config.budget_calls)
         self._usual = usual
-        self._hurried = hurried
+        self._draining = draining
         self._tell = tell
         self._places = config.parallel
         self._changed = threading.Condition()  # a place is free, or the run is to end
@@ -113,7 +113,7 @@ class Calls:
                 self._leave(key)
         self.troubles.note(key, event)
         if event.phase == CallPhase.WAITING:
-            if self._hurried():
+            if self._draining():
                 raise _cancelled()
         elif event.phase != CallPhase.ANSWERED:  # an answer has an event of its own
             refusal = self._executor.post(partial(self._record, key, event))
@@ -123,7 +123,7 @@ class Calls:
     def _take(self, key: RequestKey) -> None:
         """Wait for a place. Raises CallFailed (`cancelled`) when the run is to end before one is free."""
         if key not in self._placed:
-            self._changed.wait_for(lambda: len(self._placed) < self._places or self._hurried())
+            self._changed.wait_for(lambda: len(self._placed) < self._places or self._draining())
             if len(self._placed) >= self._places:
                 raise _cancelled()
             self._placed.add(key)
@@ -150,7 +150,7 @@ class Calls:
     def _refusal(self, key: RequestKey, event: CallEvent) -> CallFailed | None:
         if event.phase != CallPhase.CALLING:
             return None
-        if self._hurried() and (event.call > 0 or isinstance(key, MetaKey)):
+        if self._draining() and (event.call > 0 or isinstance(key, MetaKey)):
             return _cancelled()
         exceeded = self._exceeded(Spending().sent().plus(event.usage), but=key)
         return None if exceeded is None else CallFailed("budget", self._unaffordable(exceeded, event.usage))
@@ -160,15 +160,13 @@ class Calls:
         match exceeded:
             case "budget_usd":
                 cost = usage.cost_usd or 0.0  # a budget in dollars is kept only where every price is known
-                said = f"{spent.known_usd:.4f} USD are spent, and this call may cost {cost:.4f} USD more"
-                limit = f"{budget.usd:g} USD"
+                used, more = f"{spent.known_usd:.4f} of {budget.usd:g} USD are spent", f"{cost:.4f} USD"
             case "budget_tokens":
                 tokens = usage.tokens_in + usage.tokens_out
-                said = f"{spent.tokens:,} tokens are spent, and this call may take {tokens:,} more"
-                limit = f"{budget.tokens:,} tokens"
+                used, more = f"{spent.tokens:,} of {budget.tokens:,} tokens are spent", f"{tokens:,} tokens"
             case _:
-                said, limit = f"{spent.calls} calls were made", f"{budget.calls} calls"
-        return f"not asked: {said}, apart from what is kept for others under way, with a budget of {limit} ({exceeded})"
+                used, more = f"{spent.calls} of {budget.calls} calls were made", "a call"
+        return f"not asked: {used}, without calls under way, and this call could take {more} more ({exceeded})"
 
 
 def _cancelled() -> CallFailed:

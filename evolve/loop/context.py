@@ -38,14 +38,14 @@ class RunContext:
         executor: Executor,
         *,
         tell: Callable[[Event], None],
-        hurried: Callable[[], bool] = lambda: False,
+        draining: Callable[[], bool] = lambda: False,
     ) -> None:
         archive, config, models = services.archive, services.config, services.models
-        self.archive, self.config, self.models, self.tell, self.hurried = archive, config, models, tell, hurried
+        self.archive, self.config, self.models, self.tell, self.draining = archive, config, models, tell, draining
         self.evaluators, self.search = services.evaluators, services.search
         self.tuner = tuner_of(config, archive.reader, self.evaluators)
         self.requests = Requests(archive.reader, seed=config.seed, elites=config.search.elites)
-        self.calls = Calls(archive, executor, config=config, usual=models.usual, hurried=hurried, tell=tell)
+        self.calls = Calls(archive, executor, config=config, usual=models.usual, draining=draining, tell=tell)
         self.summaries = Summaries(archive, models.writer, config=config, executor=executor, calls=self.calls)
         self.building: dict[str, int] = {}
 

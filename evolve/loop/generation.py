@@ -104,7 +104,7 @@ def summarising(run: RunContext, *, closing: bool = False) -> Steps:
     summaries = run.summaries
     request = summaries.begin(summaries.asker(), closing=closing)
     ended = yield Job(kind=JobKind.SUMMARISE, work=partial(summaries.writer.summarizer.summarise, request))
-    if ended.report is None and run.hurried():
+    if ended.report is None and run.draining():
         return
     summaries.finish(ended, closing=closing)
     run.tell(Summarised(programs=summaries.programs, problems=ended.failures))

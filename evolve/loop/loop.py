@@ -55,7 +55,7 @@ class Loop:
     ) -> None:
         self._archive, self._executor, self._listener = services.archive, executor, listener
         self._under_way = UnderWay()
-        self._run = RunContext(services, executor, tell=self.tell, hurried=self._hurried)
+        self._run = RunContext(services, executor, tell=self.tell, draining=self._draining)
         self._admission = admit(self._run, self._under_way)
         self._confirmed: Callable[[], None] | None = None  # records the outcome of a confirmation
         self._to_take = deque[Ended]()  # jobs whose generators have not heard of it yet
@@ -99,13 +99,13 @@ class Loop:
 
     def _go(self) -> StopReason:
         while True:
-            self._begin_what_may()
+            self._schedule()
             if (reason := self._admission.ends()) is not None:
                 self._let_go(reason)
                 if not self._admission.closes(unanswered=self._unanswered):
                     return reason
                 self._begin(summarising(self._run, closing=True))
-            if self._admission.hurried():
+            if self._admission.draining():
                 self._run.hurry()
             ended = self._executor.next_ended(TICK_S)
             if ended is None:
@@ -126,7 +126,7 @@ class Loop:
                 attempt = self._archive.reader.attempts(one.job.generation)[-1].attempt
                 self._archive.answered(one.job.generation, attempt, one.returned)
 
-    def _begin_what_may(self) -> None:
+    def _schedule(self) -> None:
         """Begin as many generations as may be in flight, those that were cut off first, and a report that is due."""
         self._confirm()
         cut_off, admission = self._under_way.cut_off, self._admission
@@ -155,8 +155,8 @@ class Loop:
         if self._admission.summarises():
             self._begin(summarising(self._run))
 
-    def _hurried(self) -> bool:
-        return self._admission.hurried()
+    def _draining(self) -> bool:
+        return self._admission.draining()
 
     # -- driving generators ---------------------------------------------------------------------------------------
 
@@ -288,7 +288,7 @@ class Loop:
             ),
             troubles=self._run.calls.troubles.current(),
             spent=reader.spent,
-            models=self._yields.upto(reader),
+            models=self._yields.of_archive(reader),
             elapsed_s=now - self._began,
             time_left_s=time_left(
                 finished=finished,

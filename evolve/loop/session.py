@@ -26,7 +26,7 @@ from evolve.core.program import normalised_hash
 from evolve.core.settings import changed_config, changes, with_absolute_paths
 from evolve.evaluation.beginning import begin_archive, initial_path, judge_initial, record_initial, require_valid_answer
 from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
-from evolve.evaluation.generalising import check_on_fresh, try_new_orders
+from evolve.evaluation.generalisation import try_new_orders, verify_on_fresh_instances
 from evolve.evaluation.recording import rescore as rescore_programs
 from evolve.lang.languages import language_of_task
 from evolve.loop.admission import Admission, elsewhere
@@ -95,7 +95,7 @@ class Session(RunServices):
         except EvaluatorError as cause:
             message = f"the best program was not scored in new orders: {one_line(str(cause), 400)}"
             loop.tell(Warned(message=message))
-        check_on_fresh(self.archive, pair.task, suite, pair.others, interrupt=interrupt, tell=loop.tell)
+        verify_on_fresh_instances(self.archive, pair.task, suite, pair.others, interrupt=interrupt, tell=loop.tell)
         reason = conclude(loop.ending(limit, interrupted=interrupt.is_set()))
         self.archive.stopped(reason.value)
         if reason is StopReason.TASK and loop.task_error is not None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from evolve.core.errors import PatchError, ProgramError, UnclosedBlock
 from evolve.core.program import check_size, check_syntax, marked_regions, marker, split_lines
+from evolve.core.python_source import MAX_SOURCE_BYTES
 from evolve.lang.languages import PYTHON, Language
-from evolve.lang.python_source import MAX_SOURCE_BYTES
 from evolve.patch.format import AGAIN as _AGAIN
 from evolve.patch.format import Block, Patch, PatchReason, in_form, shown
 from evolve.patch.match import Level, Place, nearest_lines, places, reindented

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from evolve.core.errors import ProgramError
+from evolve.core.python_source import parsed
 from evolve.lang.languages import PYTHON, Language
 from evolve.lang.literals import literals
-from evolve.lang.python_source import parsed
 
 MAX_FEATURES = 8
 """The most features of one patch: a rewrite changes everything, which says nothing."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from evolve.core.errors import PatchError
 from evolve.core.program import split_lines
-from evolve.lang.python_source import deeper_than, parsed
+from evolve.core.python_source import deeper_than, parsed
 from evolve.patch.format import PatchReason, shown
 
 _MAX_LEVELS: Final = 100  # of the tree that pyflakes walks by recursion, with three frames a level

@@ -1,12 +1,11 @@
-"""What an endpoint says of a refusal, in whatever shape, and what is asked otherwise because of it. Pure.
+"""Reads an endpoint's refusal, in any shape, and changes the parameters of requests accordingly. Pure.
 
 OpenAI says {"error": {"message", "param", "code"}}, Mistral a list of pydantic's details, Gemini a list of such errors,
 a gateway the JSON of the server behind it as text within its own.
 
 A request is looked at as its parameters: the fields that a person may have set, under the names of chat completions,
-and two that are no field there: `api` (`chat` or `responses`) and `stream`.
-An endpoint that refuses one of them says so in words that differ from server to server; those that are understood here
-were said by real ones. Whatever is said, nothing is changed but what was sent, and no more than MOST times.
+and two that are no field there: `api` (`chat` or `responses`) and `stream`. Servers word a refusal differently; the
+patterns here match the words of real ones. Only parameters that were sent are changed, at most MOST times.
 """
 
 import json
@@ -24,7 +23,7 @@ Parameters = Mapping[str, Any]
 MOST = 24
 """Adaptations of one model. Endpoints need four or five; an endless series of refusals is no endpoint."""
 
-MOST_SAID = 6000  # characters that are read
+MOST_TEXT = 6000  # characters that are read
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """What the longest answer is called; an endpoint knows one of them or both."""
@@ -91,7 +90,7 @@ _Change = tuple[str, str, AdaptationValue, AdaptationValue]  # parameter, change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ErrorBody:
     """`text` is all of the words, and llama.cpp's numbers; `places` the fields that they point at (`temperature`,
     `reasoning.effort`); `code` and `status` what the body states as such."""
 
@@ -111,7 +110,7 @@ class Said:
         return one_line(self.text.replace("\n", " "), 300)
 
 
-def said_in(body: object) -> Said:
+def parse_error_body(body: object) -> ErrorBody:
     """What the body of an error says: JSON of any shape, or a text."""
     texts, places, codes = dict[str, None](), set[str](), list[str | int]()
     for key, value in _leaves(body):
@@ -123,8 +122,8 @@ def said_in(body: object) -> Said:
             texts[value] = None
         elif type(value) is int and key in ("n_ctx", "n_prompt_tokens"):
             texts[f"{key} {value}"] = None
-    return Said(
-        text="\n".join(texts)[:MOST_SAID],
+    return ErrorBody(
+        text="\n".join(texts)[:MOST_TEXT],
         places=frozenset(places),
         code=next((code for code in codes if isinstance(code, str)), None),
         status=next((int(code) for code in map(str, codes) if _STATUS.fullmatch(code)), None),
@@ -150,61 +149,61 @@ def _leaves(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, ob
 
 def adapted(parameters: Parameters, known: Iterable[Adaptation]) -> dict[str, Any]:
     """The parameters as they are sent: those that are wanted, with every known adaptation in its order."""
-    found = dict(parameters)
-    for one in known:
-        if one.parameter not in found or (one.value is not None and found[one.parameter] != one.value):
+    sent = dict(parameters)
+    for change in known:
+        if change.parameter not in sent or (change.value is not None and sent[change.parameter] != change.value):
             continue
-        before = found.pop(one.parameter)
-        if one.change == "replaced":
-            found[one.parameter] = one.to
-        elif one.change == "renamed":
-            found[str(one.to)] = before
-    streams = found.get("stream") is True and found["api"] == "chat"
-    if streams and not any(one.parameter == "stream_options" for one in known):
-        found.setdefault("stream_options", {"include_usage": True})
-    return found
+        before = sent.pop(change.parameter)
+        if change.change == "replaced":
+            sent[change.parameter] = change.to
+        elif change.change == "renamed":
+            sent[str(change.to)] = before
+    streams = sent.get("stream") is True and sent["api"] == "chat"
+    if streams and not any(change.parameter == "stream_options" for change in known):
+        sent.setdefault("stream_options", {"include_usage": True})
+    return sent
 
 
 def understood(
-    said: Said, status: int, *, sent: Parameters, known: Sequence[Adaptation], model: str
+    error: ErrorBody, status: int, *, sent: Parameters, known: Sequence[Adaptation], model: str
 ) -> tuple[Adaptation, ...]:
     """What to ask otherwise of a model after what its endpoint said with an HTTP status; empty where it refused none of
     the parameters that were `sent`, or where it has refused too much already.
 
     `known` are the adaptations so far. What was sent may be older than those; so one that is known may be found again.
     """
-    found = _understood(said, status, sent, known)
+    changes = _understood(error, status, sent, known)
     whole = tuple(
         Adaptation(model=model, parameter=parameter, change=change, value=value, to=to)  # type: ignore[arg-type]
-        for parameter, change, value, to in found
+        for parameter, change, value, to in changes
     )
     return whole if len({*known, *whole}) <= MOST else ()
 
 
-def _understood(said: Said, status: int, sent: Parameters, known: Sequence[Adaptation]) -> list[_Change]:
+def _understood(error: ErrorBody, status: int, sent: Parameters, known: Sequence[Adaptation]) -> list[_Change]:
     def form(name: str) -> list[_Change]:
-        rows = [row for row in _FORMS if row[0] == name and row[1] == sent.get(name) and row[2].search(said.text)]
+        rows = [row for row in _FORMS if row[0] == name and row[1] == sent.get(name) and row[2].search(error.text)]
         return [(name, "replaced", value, to) for _, value, _, to in rows]
 
     if status not in _REFUSING:
         return []
     if api := form("api"):
         return api
-    blamed = [name for name in sent if name not in ("api", "stream") and _is_blamed(name, said, sent)]
-    if len(blamed) > 1 and _NOT_BOTH.search(said.text):
+    blamed = [name for name in sent if name not in ("api", "stream") and _is_blamed(name, error, sent)]
+    if len(blamed) > 1 and _NOT_BOTH.search(error.text):
         blamed = blamed[1:]
-    context, prompt = context_length(said), _first(_ASKED_IN, said.text)
+    context, prompt = context_length(error), _first(_ASKED_IN, error.text)
     if context is not None and prompt is not None and not set(blamed) - set(LIMITS):
         return _shorter(context - prompt, sent)
-    changes = [_change(name, said, sent, known) for name in blamed]
+    changes = [_change(name, error, sent, known) for name in blamed]
     return [change for change in changes if change is not None] if blamed else form("stream")
 
 
-def _is_blamed(name: str, said: Said, sent: Parameters) -> bool:
+def _is_blamed(name: str, error: ErrorBody, sent: Parameters) -> bool:
     """Whether a parameter is what was refused: the server points at it, or names it in a sentence that refuses."""
     names = [name, *(alias for alias in _ALSO_CALLED.get(name, ()) if alias not in sent)]
-    return any(place.rpartition(".")[2] in names for place in said.places) or any(
-        _REFUSED.search(sentence) and any(_names(each, sentence) for each in names) for sentence in said.sentences
+    return any(place.rpartition(".")[2] in names for place in error.places) or any(
+        _REFUSED.search(sentence) and any(_names(each, sentence) for each in names) for sentence in error.sentences
     )
 
 
@@ -212,28 +211,28 @@ def _names(name: str, sentence: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", sentence, re.IGNORECASE) is not None
 
 
-def _change(name: str, said: Said, sent: Parameters, known: Sequence[Adaptation]) -> _Change | None:
+def _change(name: str, error: ErrorBody, sent: Parameters, known: Sequence[Adaptation]) -> _Change | None:
     """What becomes of a parameter that was refused; None where it is only said to be too large, not by how much: a
     limit that somebody set is not given up for that."""
     value = sent[name]
     if name == "reasoning_effort":
-        return _other_effort(str(value), said)
+        return _other_effort(str(value), error)
     if isinstance(value, int | float) and not isinstance(value, bool) and value < _ANY_SETTING:
-        bound = _bound(said.text, value)
+        bound = _bound(error.text, value)
         if bound is not None:
             return name, "replaced", value, bound
-    if name in LIMITS and _TOO_LARGE.search(said.text) and not _NOT_KNOWN.search(said.text):
+    if name in LIMITS and _TOO_LARGE.search(error.text) and not _NOT_KNOWN.search(error.text):
         return None
     other = LIMITS[1 - LIMITS.index(name)] if name in LIMITS else None
-    if other is None or sent["api"] != "chat" or any(one.parameter == other for one in known):
+    if other is None or sent["api"] != "chat" or any(adaptation.parameter == other for adaptation in known):
         return name, "dropped", None, None
     return name, "renamed", None, other
 
 
-def _other_effort(value: str, said: Said) -> _Change:
+def _other_effort(value: str, error: ErrorBody) -> _Change:
     """The nearest effort that the server says it knows; none at all where it says nothing of others."""
-    offers = " ".join(sentence for sentence in said.sentences if _OFFERS.search(sentence)).lower()
-    named = _names(value, said.text)
+    offers = " ".join(sentence for sentence in error.sentences if _OFFERS.search(sentence)).lower()
+    named = _names(value, error.text)
     offered = [word for word in _EFFORTS if word != value and _names(word, offers)]
     if named and offered and value in _EFFORTS:
         place = _EFFORTS.index(value)
@@ -245,8 +244,8 @@ def _other_effort(value: str, said: Said) -> _Change:
 
 def _bound(text: str, value: float) -> AdaptationValue:
     """The largest value that the server says it takes, if what was sent is larger."""
-    for found in _BOUND.finditer(text):
-        bound = float(next(group for group in found.groups() if group is not None))
+    for match in _BOUND.finditer(text):
+        bound = float(next(group for group in match.groups() if group is not None))
         if 0 < bound < value:
             return int(bound) if isinstance(value, int) else bound
     return None
@@ -259,11 +258,11 @@ def _shorter(room: int, sent: Parameters) -> list[_Change]:
     return [(name, "replaced", sent[name], room)] if room >= _LEAST_ROOM else []
 
 
-def context_length(said: Said) -> int | None:
+def context_length(error: ErrorBody) -> int | None:
     """The tokens of a model's context, where a refusal states them."""
-    return _first(_CONTEXT, said.text)
+    return _first(_CONTEXT, error.text)
 
 
 def _first(pattern: re.Pattern[str], text: str) -> int | None:
-    found = pattern.search(text)
-    return None if found is None else int(next(group for group in found.groups() if group is not None))
+    match = pattern.search(text)
+    return None if match is None else int(next(group for group in match.groups() if group is not None))

@@ -78,8 +78,8 @@ class CommandLLM:
         self._seed = seed
         self._retry = retry or RetryPolicy()
         self._usual = usual or OutputLengthEstimator(settings.max_tokens)
-        others = set(keys) - {settings.api_key_env}
-        self._environment = {name: value for name, value in environ.items() if name not in others}
+        other_keys = set(keys) - {settings.api_key_env}
+        self._environment = {name: value for name, value in environ.items() if name not in other_keys}
         named = {*keys, settings.api_key_env, *secret_variables(environ)} - {None}
         values = {environ.get(name or "", "").strip() for name in named}
         secrets = sorted((value for value in values if len(value) >= SHORTEST_SECRET), key=len, reverse=True)
@@ -133,8 +133,8 @@ class CommandLLM:
             )
             if wait_s is None:
                 after = f" (after {call + 1} attempts)" if call else ""
-                said = f"model {self.name!r}: {result.message}{after}; {_ADVICE[result.reason]}"
-                raise CallFailed(result.reason, said)
+                text = f"model {self.name!r}: {result.message}{after}; {_ADVICE[result.reason]}"
+                raise CallFailed(result.reason, text)
             self._stopping.wait(wait_s)
         raise AssertionError("unreachable: the last attempt returns or raises")
 

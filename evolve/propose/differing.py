@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from evolve.core.errors import ProgramError
 from evolve.core.program import marker
+from evolve.core.python_source import first_line, parsed
 from evolve.lang.languages import PYTHON, Language
-from evolve.lang.python_source import first_line, parsed
 
 _WORTH = 0.75
 """What differs is shown in place of a program where it takes at most this share of the room that the whole takes."""
@@ -40,10 +40,10 @@ def difference(other: str, parent: str, language: Language, *, whole_parts: bool
     """What to show of the source `other` next to that of the parent: a diff or the parts that differ, whatever is
     shorter; all of it where that saves little. `whole_parts`: never a diff, for what is to be taken must stand whole.
     """
-    found = [] if language is not PYTHON else _parts(other, parent)
+    parts = [] if language is not PYTHON else _parts(other, parent)
     if not whole_parts and (other.count("\n") + 1) * (parent.count("\n") + 1) <= _MOST_CELLS:
-        found.append(_diff(other, parent))
-    shortest = min(found, key=_length, default=None)
+        parts.append(_diff(other, parent))
+    shortest = min(parts, key=_length, default=None)
     if shortest is None or _length(shortest) > _WORTH * len(other) or not shortest.text.strip():
         return ShownOther(form=Form.WHOLE, text=other)
     return shortest
@@ -64,8 +64,8 @@ def _parts(other: str, parent: str) -> list[ShownOther]:
         new, old = _statements(other), _statements(parent)
     except ProgramError:
         return []
-    known, names = {text for text, _ in old}, {name for _, name in new}
-    shown = [text for text, _ in new if text not in known]
+    old_texts, names = {text for text, _ in old}, {name for _, name in new}
+    shown = [text for text, _ in new if text not in old_texts]
     absent = tuple(name for _, name in old if name and name not in names)
     return [ShownOther(form=Form.PARTS, text="\n\n".join(shown), absent=absent)]
 
@@ -73,7 +73,7 @@ def _parts(other: str, parent: str) -> list[ShownOther]:
 def _statements(source: str) -> list[tuple[str, str]]:
     """The statements of the module with the comments above them, markers aside, and what each defines ("": nothing).
     Statements that share a line are one."""
-    lines, found, above = source.split("\n"), list[tuple[str, str]](), 0
+    lines, statements, above = source.split("\n"), list[tuple[str, str]](), 0
     starts = list[tuple[int, int, str]]()
     for node in parsed(source).body:
         name = node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else ""
@@ -84,6 +84,6 @@ def _statements(source: str) -> list[tuple[str, str]]:
             starts.append((first, last, name))
     for _, last, name in starts:
         text = "\n".join(line.rstrip() for line in lines[above:last] if not marker(line)).strip("\n")
-        found.append((text, name))
+        statements.append((text, name))
         above = last
-    return found
+    return statements

@@ -1,6 +1,6 @@
 """Any OpenAI-compatible endpoint as an LLM.
 
-One loop here makes the attempts, so that each is an event. What an endpoint refuses of a request is asked otherwise at
+One loop here makes the attempts, so that each is an event. A parameter that an endpoint refuses is adapted at
 once, and from then on (`adapting`); that takes none of the tries.
 """
 
@@ -31,7 +31,7 @@ from evolve.core.completion import (
 )
 from evolve.core.config import ModelConfig
 from evolve.core.usage import Usage
-from evolve.propose.adapting import LIMITS, Parameters, Said, adapted, context_length, said_in, understood
+from evolve.propose.adapting import LIMITS, ErrorBody, Parameters, adapted, context_length, parse_error_body, understood
 from evolve.propose.attempt import Answer, Connection
 from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
 from evolve.propose.limiter import LeftAlone, Limiter
@@ -95,7 +95,7 @@ class OpenAILLM:
 
     @property
     def adaptations(self) -> tuple[Adaptation, ...]:
-        """What is asked otherwise than it was configured, in the order in which it was found."""
+        """The changes to the configured parameters that the endpoint required, the oldest first."""
         return self._known
 
     def estimate_usd(self, tokens_in: int) -> float:
@@ -106,7 +106,7 @@ class OpenAILLM:
         """What the endpoint's list of models says of this one; empty where it keeps none, or this one is not in it."""
         answer = self._connection.models()
         listed = [] if isinstance(answer, Failure) or answer.status >= 300 else listed_models(answer.content)
-        return next((one for one in listed if one.get("id") == self.settings.model), {})
+        return next((model for model in listed if model.get("id") == self.settings.model), {})
 
     def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
         """See LLM.complete."""
@@ -136,9 +136,9 @@ class OpenAILLM:
             if isinstance(result, Reply):
                 done = self._completion(result, latency=latency, tokens_in=tokens_in)
                 self._usual.note(done.usage.tokens_out)
-                said = "the server stated no usage, so tokens and cost are estimates" if done.usage.estimated else ""
+                remark = "the server stated no usage, so tokens and cost are estimates" if done.usage.estimated else ""
                 status, phase = done.finish_reason, CallPhase.ANSWERED
-                observe(tell(call=call, phase=phase, status=status, http_status=200, usage=done.usage, message=said))
+                observe(tell(call=call, phase=phase, status=status, http_status=200, usage=done.usage, message=remark))
                 return done
             if result.reason == "rate_limited":
                 self._limiter.refused(sent_at, wait_s=result.retry_after_s, chance=rng)
@@ -227,7 +227,7 @@ class OpenAILLM:
             place = one_line(self._secrets.struck(answer.headers.get("location", "")), 300)
             message = f"HTTP {answer.status}: the server redirects to {place!r}, and no redirect is followed"
             return Failure(reason="not_found", message=message, http_status=answer.status)
-        failure = self._refused(answer.status, said_in(answer.error), answer)
+        failure = self._refused(answer.status, parse_error_body(answer.error), answer)
         unread = f" (its body was not read: {answer.unread})" if answer.unread else ""
         return replace(failure, message=failure.message + unread)
 
@@ -240,34 +240,34 @@ class OpenAILLM:
         assert fault is not None
         if isinstance(fault, Reply):
             return fault
-        if fault.said.status is not None and fault.said.status < 500:
-            return self._refused(fault.said.status, fault.said, answer)
-        return replace(bad, message=self._secrets.struck(str(fault)), said=fault.said)
+        if fault.error_body.status is not None and fault.error_body.status < 500:
+            return self._refused(fault.error_body.status, fault.error_body, answer)
+        return replace(bad, message=self._secrets.struck(str(fault)), error_body=fault.error_body)
 
-    def _refused(self, status: int, said: Said, answer: Answer) -> Failure:
+    def _refused(self, status: int, error: ErrorBody, answer: Answer) -> Failure:
         """An HTTP error, or one that came with another status."""
-        reason = reason_of_status(status, said.code)
-        line = replace(said, text=self._secrets.struck(said.text)).line
+        reason = reason_of_status(status, error.code)
+        line = replace(error, text=self._secrets.struck(error.text)).line
         return Failure(
             reason=reason,
             message=f"HTTP {status}{f': {line}' if line else ''}",
             http_status=answer.status,
             retry_after_s=stated_wait(answer.headers, now=time.time(), refused=True),
-            said=said,
+            error_body=error,
         )
 
     def _learnt(self, failure: Failure, parameters: Parameters, sent: Parameters) -> Failure:
         """The failure with what follows from it for this request and all later ones, should the endpoint have refused
         something of what was sent. Another thread may have found out first; then this request, too, goes again."""
-        if failure.said is None:
+        if failure.error_body is None:
             return failure
-        status = failure.said.status or failure.http_status or 200
+        status = failure.error_body.status or failure.http_status or 200
         with self._known_lock:
-            known = {(one.parameter, one.value) for one in self._known}
-            found = understood(failure.said, status, sent=sent, known=self._known, model=self.name)
-            new = tuple(one for one in found if (one.parameter, one.value) not in known)
+            learnt = {(each.parameter, each.value) for each in self._known}
+            adaptations = understood(failure.error_body, status, sent=sent, known=self._known, model=self.name)
+            new = tuple(each for each in adaptations if (each.parameter, each.value) not in learnt)
             self._known += new
-            if not found or adapted(parameters, self._known) == sent:
+            if not adaptations or adapted(parameters, self._known) == sent:
                 return failure
         return replace(failure, adapted=new, again=True, billed=False)
 
@@ -297,7 +297,7 @@ class OpenAILLM:
         advice = ADVICE[failure.reason].format(variable=self.settings.api_key_env)
         if failure.reason == "auth" and self.settings.api_key_env is None:
             advice = "the server wants a key; name the environment variable that holds it as api_key_env"
-        if failure.said is not None and context_length(failure.said) is not None:
+        if failure.error_body is not None and context_length(failure.error_body) is not None:
             advice = "lower the run's prompt_tokens, or the model's max_tokens"
         place = "" if self._url in failure.message else f" at {self._url}"
         return CallFailed(failure.reason, f"model {self.settings.model!r}{place}: {failure.message}{after}; {advice}")
@@ -317,8 +317,8 @@ def wanted(settings: ModelConfig, *, newer_limit: bool, rng: random.Random) -> P
         "top_p": settings.top_p,
         LIMITS[newer_limit]: settings.max_tokens,
     }
-    found = {"api": settings.api, "stream": settings.stream} | fields
-    return {name: value for name, value in found.items() if value is not None} | dict(settings.extra_body)
+    parameters = {"api": settings.api, "stream": settings.stream} | fields
+    return {name: value for name, value in parameters.items() if value is not None} | dict(settings.extra_body)
 
 
 def sampled(settings: ModelConfig, sent: Parameters) -> dict[str, float | str]:

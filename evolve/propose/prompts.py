@@ -167,8 +167,8 @@ class Prompts:
             instances=seen.instances if ("instances", 0) in kept else None,
             feedback=seen.feedback if ("feedback", 0) in kept else None,
             returned=request.returned,
-            tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
-            in_flight=[one for i, one in enumerate(request.in_flight) if ("in_flight", i) in kept],
+            tried=[proposal for i, proposal in enumerate(request.tried) if ("tried", i) in kept],
+            in_flight=[proposal for i, proposal in enumerate(request.in_flight) if ("in_flight", i) in kept],
             direction=request.direction,
             refusals=_refusals(request.refusals, kept),
         )
@@ -240,21 +240,21 @@ def _wrong(name: str, wrong: Exception) -> InputError:
         return InputError(f"prompt template {name}: it uses the template {wrong.name!r}, which does not exist")
     if isinstance(wrong, jinja2.TemplateSyntaxError):
         return InputError(f"{wrong.filename or wrong.name or name}, line {wrong.lineno}: {wrong.message}")
-    said = str(wrong) if isinstance(wrong, jinja2.TemplateError | TypeError) else f"{type(wrong).__name__}: {wrong}"
+    message = str(wrong) if isinstance(wrong, jinja2.TemplateError | TypeError) else f"{type(wrong).__name__}: {wrong}"
     where = f"prompt template {name}"
     # Jinja gives the frames of a template its own file name and lines.
     for frame, line in walk_tb(wrong.__traceback__):
         if frame.f_code.co_filename.endswith(".j2"):
             where = f"{frame.f_code.co_filename}, line {line}"
-    return InputError(f"{where}: {one_line(said, 500)}")
+    return InputError(f"{where}: {one_line(message, 500)}")
 
 
 def _check_folder(folder: Path) -> None:
-    known = sorted(str(path.relative_to(PROMPTS)) for path in PROMPTS.rglob("*.j2"))
+    templates = sorted(str(path.relative_to(PROMPTS)) for path in PROMPTS.rglob("*.j2"))
     if not folder.is_dir():
         raise InputError(f"prompts_dir {folder}: there is no such folder")
-    if not any((folder / name).is_file() for name in known):
-        raise InputError(f"prompts_dir {folder}: overrides nothing; it holds none of {', '.join(known)}")
+    if not any((folder / name).is_file() for name in templates):
+        raise InputError(f"prompts_dir {folder}: overrides nothing; it holds none of {', '.join(templates)}")
 
 
 # -- what may be left out --------------------------------------------------------------------------------------------
@@ -304,9 +304,9 @@ def _answer(refusal: Refusal) -> str:
     return first_and_last(refusal.answer) if refusal.reason in _CUT_OFF else refusal.answer
 
 
-def _worst_first(one: ScoredProgram) -> tuple[bool, float, int]:
+def _worst_first(program: ScoredProgram) -> tuple[bool, float, int]:
     """By score; among equals the later generation first, so that the earliest of the best stands last."""
-    return one.evaluation.correct, rank_score(one.evaluation), -one.program.generation
+    return program.evaluation.correct, rank_score(program.evaluation), -program.program.generation
 
 
 def _orders(evaluation: Evaluation) -> Mapping[str, object] | None:

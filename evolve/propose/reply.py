@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluator.untrusted import one_line
 from evolve.core.completion import ANSWER_LIMIT, FinishReason
-from evolve.propose.adapting import said_in
+from evolve.propose.adapting import parse_error_body
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -41,8 +41,8 @@ class Unreadable(Exception):
     """Raised for an HTTP answer that is none of a model: why, in one printable line, and what its `document` says."""
 
     def __init__(self, message: str, document: object = None) -> None:
-        self.said = said_in(document)
-        super().__init__(f"{message} ({self.said.line})" if self.said.text else message)
+        self.error_body = parse_error_body(document)
+        super().__init__(f"{message} ({self.error_body.line})" if self.error_body.text else message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +133,9 @@ def _of_chat(parts: "Iterable[ChatCompletion | ChatCompletionChunk]", *, has_end
         raise Unreadable(_BROKE_OFF)
     if not answered:
         raise Unreadable("the answer has no choices", None if part is None else part.to_dict(warnings=False))
-    said = {name: "".join(pieces) for name, pieces in texts.items()}
-    thoughts = said["reasoning_content"] or said["reasoning"]
-    return _reply(said["content"], [thoughts], said["refusal"], ended, _counts(usage, "prompt", "completion"))
+    joined = {name: "".join(pieces) for name, pieces in texts.items()}
+    thoughts = joined["reasoning_content"] or joined["reasoning"]
+    return _reply(joined["content"], [thoughts], joined["refusal"], ended, _counts(usage, "prompt", "completion"))
 
 
 def _of_response(parts: Iterable[Any]) -> Reply:
@@ -158,8 +158,8 @@ def _of_whole_response(response: "Response") -> Reply:
     thoughts = [_text(part.text) for item in items for part in item.summary or item.content or ()]
     details = response.incomplete_details
     ended = (details and details.reason) or response.status
-    said = "".join(_text(part.text) for part in parts if part.type == "output_text")
-    return _reply(said, thoughts, refusal, ended, _counts(response.usage, "input", "output"))
+    text = "".join(_text(part.text) for part in parts if part.type == "output_text")
+    return _reply(text, thoughts, refusal, ended, _counts(response.usage, "input", "output"))
 
 
 def _reply(content: str, thoughts: list[str], refusal: str, ended: object, counts: tuple[int | None, ...]) -> Reply:

@@ -81,7 +81,7 @@ class Requests:
         if guidance is not None and guidance.number is not None:
             given = (guidance.document, guidance.number)
         before = [archive.generations[number] for number in self._open_before(generation, attempt)]
-        before.sort(key=lambda one: (one.parents[0] != choice.parent.commit, -one.generation))
+        before.sort(key=lambda program: (program.parents[0] != choice.parent.commit, -program.generation))
         return Request(
             seed=self._seed,
             generation=generation,
@@ -143,14 +143,14 @@ class Requests:
         """What became of earlier proposals: the children of a program, those of its ancestors, nearest ancestor first,
         and the latest others. Of each the latest first, and none of the line that led to the program."""
         archive, line, newest = self._archive, self._line(commit), self._archive.next_generation - 1
-        near = (number for one in line[:ANCESTORS] for number in reversed(archive.children(one.commit, TRIED)))
-        found: dict[int, Tried | None] = dict.fromkeys(one.generation for one in line)
+        near = (number for program in line[:ANCESTORS] for number in reversed(archive.children(program.commit, TRIED)))
+        tried: dict[int, Tried | None] = dict.fromkeys(program.generation for program in line)
         for number in chain(near, range(newest, max(0, newest - LATEST), -1)):
-            if number not in found and archive.tried(number):
-                found[number] = self._past(number)
-            if sum(one is not None for one in found.values()) == most:
+            if number not in tried and archive.tried(number):
+                tried[number] = self._past(number)
+            if sum(program is not None for program in tried.values()) == most:
                 break
-        return tuple(one for one in found.values() if one is not None)
+        return tuple(program for program in tried.values() if program is not None)
 
     def _read_past(self, number: int) -> Tried | None:
         """How a generation ended. None for a quarantined program, so that no prompt shows how its score was made, and
@@ -193,7 +193,7 @@ class Requests:
 
     def _in_flight(self, asked: AskedEvent) -> InFlight:
         attempts, kind = self._archive.attempts(asked.generation), asked.kind
-        answer = next((one.answer for one in reversed(attempts) if one.answer is not None), None)
+        answer = next((attempt.answer for attempt in reversed(attempts) if attempt.answer is not None), None)
         name, description = self._named(answer, kind)
         return InFlight(
             generation=asked.generation,
@@ -291,7 +291,7 @@ def _worded_change(record: ProgramRecord, parent: ProgramRecord) -> str:
 
 def _failure(evaluation: Evaluation) -> str:
     """What failed, by the first instance that did, or by what was said of the whole."""
-    failed = (one for one in evaluation.results if one.outcome not in (Outcome.OK, Outcome.NOT_RUN))
+    failed = (result for result in evaluation.results if result.outcome not in (Outcome.OK, Outcome.NOT_RUN))
     first = next(failed, None)
     if first is None or not first.detail:
         reason = evaluation.detail.strip().rpartition("\n")[2]
@@ -326,16 +326,16 @@ def returned(line: Sequence[tuple[int, str]]) -> tuple[Returned, ...]:
     A line of code counts as removed when it stands nowhere in the next program, so that moving one is no return.
     """
     removed: dict[str, int] = {}
-    found: dict[tuple[int, int], list[str]] = {}
+    answers: dict[tuple[int, int], list[str]] = {}
     before: dict[str, None] = dict.fromkeys(_telling(line[0][1])) if line else {}
     for generation, source in line[1:]:
         now = dict.fromkeys(_telling(source))
         for text in now:
             if text not in before and text in removed:
-                found.setdefault((removed.pop(text), generation), []).append(text)
+                answers.setdefault((removed.pop(text), generation), []).append(text)
         removed |= dict.fromkeys((text for text in before if text not in now), generation)
         before = now
-    back = [Returned(removed=gone, brought_back=at, lines=tuple(texts)) for (gone, at), texts in found.items()]
+    back = [Returned(removed=gone, brought_back=at, lines=tuple(texts)) for (gone, at), texts in answers.items()]
     return tuple(back[-_SHOWN:])
 
 

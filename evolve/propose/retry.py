@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from evolve.core.completion import Adaptation, FailureReason
-from evolve.propose.adapting import Said
+from evolve.propose.adapting import ErrorBody
 
 ADVICE: Mapping[FailureReason, str] = {
     "auth": "check the key in the environment variable {variable}",
@@ -27,16 +27,16 @@ ADVICE: Mapping[FailureReason, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """How one HTTP attempt failed. `billed`: something may have been generated, and be charged, for nothing; `said` is
-    what the server said, where it did, and `adapted` what newly follows from it. `again`: the request is to be sent at
-    once as it is now."""
+    """How one HTTP attempt failed. `billed`: something may have been generated, and be charged, for nothing.
+    `error_body` is the server's answer, `adapted` what newly follows from it. `again`: the request is to be sent again
+    at once."""
 
     reason: FailureReason
     message: str
     http_status: int | None = None
     retry_after_s: float | None = None
     billed: bool = False
-    said: Said | None = None
+    error_body: ErrorBody | None = None
     adapted: tuple[Adaptation, ...] = ()
     again: bool = False
 

@@ -72,20 +72,20 @@ class Troubles:
         now = self._now()
         with self._lock:
             left = [_left(request, now) for request in self._requests.values() if request.sent_at is not None]
-        known = [seconds for seconds in left if seconds is not None]
-        return max(known) if known and len(known) == len(left) else None
+        limits = [seconds for seconds in left if seconds is not None]
+        return max(limits) if limits and len(limits) == len(left) else None
 
     def current(self) -> tuple[ServerTrouble, ...]:
         """The trouble of each server that has some."""
         now = self._now()
         with self._lock:
-            found = [self._trouble(model, now) for model in self._servers]
-        return tuple(trouble for trouble in found if trouble is not None)
+            troubles = [self._trouble(model, now) for model in self._servers]
+        return tuple(trouble for trouble in troubles if trouble is not None)
 
     def due(self) -> list[ServerTrouble]:
         """What is to be reported now: a server's trouble of a kind that was not reported for a while. The last failure
         of a request is left out if no request waits: the end of the request reports it."""
-        now, found = self._now(), list[ServerTrouble]()
+        now, due = self._now(), list[ServerTrouble]()
         with self._lock:
             for model, server in self._servers.items():
                 trouble = self._trouble(model, now)
@@ -93,8 +93,8 @@ class Troubles:
                     continue
                 if now - server.reported_at.get(trouble.reason, float("-inf")) >= REPEATED_AFTER_S:
                     server.reported_at[trouble.reason] = now
-                    found.append(trouble)
-        return found
+                    due.append(trouble)
+        return due
 
     def _trouble(self, model: str, now: float) -> ServerTrouble | None:
         server = self._servers[model]

@@ -66,12 +66,12 @@ def limits_used(evaluation: Evaluation, task: Task, limits: Limits) -> tuple[Lim
     ran = [result.cpu_s for result in evaluation.results if result.outcome is not Outcome.NOT_RUN]
     if not ran:
         return ()
-    found = [_used("CPU in all", sum(ran), limits.cpu_total_s, LEAST_CPU, "s")]
+    shares = [_used("CPU in all", sum(ran), limits.cpu_total_s, LEAST_CPU, "s")]
     if task.script is None:
-        found.append(_used("CPU on the slowest instance", max(ran), limits.cpu_per_instance_s, LEAST_CPU, "s"))
+        shares.append(_used("CPU on the slowest instance", max(ran), limits.cpu_per_instance_s, LEAST_CPU, "s"))
     if evaluation.peak_memory_mb > 0:
-        found.append(_used("memory", evaluation.peak_memory_mb, limits.memory_mb, LEAST_MEMORY, "MB"))
-    return tuple(found)
+        shares.append(_used("memory", evaluation.peak_memory_mb, limits.memory_mb, LEAST_MEMORY, "MB"))
+    return tuple(shares)
 
 
 def _used(what: str, used: float, limit: float, least: float, unit: str) -> LimitUsed:
@@ -84,8 +84,8 @@ def instance_parts(evaluation: Evaluation, task: Task, suite: Suite) -> Instance
     script makes the score, there is but one, or all are at their bounds."""
     if not evaluation.correct or task.uses_clock or evaluation.self_judged or len(evaluation.results) < 2:
         return None
-    costs = {one.instance: one.cost for one in evaluation.results if one.cost is not None}
-    bounds = {one.index: one.bound for one in suite.instances if one.bound is not None}
+    costs = {each.instance: each.cost for each in evaluation.results if each.cost is not None}
+    bounds = {each.index: each.bound for each in suite.instances if each.bound is not None}
     smaller = evaluation.objective.per_instance is Direction.MINIMISE
     weights = _weights(evaluation, bounds)
     shares = instance_shares(evaluation, bounds)
@@ -114,7 +114,7 @@ def instance_parts(evaluation: Evaluation, task: Task, suite: Suite) -> Instance
 
 def _weights(evaluation: Evaluation, bounds: Mapping[int, Fraction]) -> dict[int, Fraction]:
     """The distance of each instance from its bound; where no bounds are known, what it comes to."""
-    costs = {one.instance: one.cost for one in evaluation.results if one.cost is not None}
+    costs = {result.instance: result.cost for result in evaluation.results if result.cost is not None}
     return {index: abs(cost - bounds[index]) for index, cost in costs.items() if index in bounds} if bounds else costs
 
 
@@ -130,20 +130,20 @@ def with_code(text: str, source: str) -> str:
     """The detail of an evaluation, with the code next to each line that it names as `(line 41, in solve)`."""
     lines = source.split("\n")
 
-    def with_code(found: re.Match[str]) -> str:
-        number = int(found[1])
+    def with_code(match: re.Match[str]) -> str:
+        number = int(match[1])
         code = lines[number - 1].strip()[:_MOST_CODE] if 0 < number <= len(lines) else ""
-        return f"(line {number}{found[2]}: `{code}`)" if code else found[0]
+        return f"(line {number}{match[2]}: `{code}`)" if code else match[0]
 
     return _NAMED_LINE.sub(with_code, text)
 
 
 def failure_message(evaluation: Evaluation, source: str) -> str:
     """Why a program failed, for the model that wrote it. Nothing in it was measured."""
-    good, total = sum(one.outcome is Outcome.OK for one in evaluation.results), len(evaluation.results)
+    good, total = sum(result.outcome is Outcome.OK for result in evaluation.results), len(evaluation.results)
     counted = f"; {good} of {total} instances succeeded" if total > 1 and good < total else ""
-    said = f"The patch fits, and the program that results is not correct ({evaluation.outcome.value}){counted}:"
-    return f"{said}\n{with_code(evaluation.detail, source)}"
+    headline = f"The patch fits, and the program that results is not correct ({evaluation.outcome.value}){counted}:"
+    return f"{headline}\n{with_code(evaluation.detail, source)}"
 
 
 def first_sentence(text: str, most: int = 200) -> str:
@@ -164,8 +164,8 @@ def first_and_last(text: str, most: int = 6) -> str:
     if len(lines) < 2 * most + 3:
         return text
     left: Sequence[str] = lines[most:-most]
-    said = f"[... {len(left)} lines with {sum(map(len, left))} characters left out ...]"
-    return "\n".join([*lines[:most], said, *lines[-most:]])
+    gap = f"[... {len(left)} lines with {sum(map(len, left))} characters left out ...]"
+    return "\n".join([*lines[:most], gap, *lines[-most:]])
 
 
 def two_digits(number: float) -> str:

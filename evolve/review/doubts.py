@@ -20,11 +20,13 @@ def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:
 
 def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
     """Why programs are quarantined, a line each, and what to do; empty when none is."""
-    accused = [program for program in programs if program.quarantine is not None]
-    lines = [f"generation {p.generation} is quarantined: {one_line(p.quarantine or '', 300)}" for p in accused[:shown]]
-    if len(accused) > shown:
-        lines.append(f"and {len(accused) - shown} more are quarantined")
-    return [*lines, "The evaluator or the task has a bug: fix it before you trust a score."] if accused else []
+    untrusted = [program for program in programs if program.quarantine is not None]
+    lines = [
+        f"generation {p.generation} is quarantined: {one_line(p.quarantine or '', 300)}" for p in untrusted[:shown]
+    ]
+    if len(untrusted) > shown:
+        lines.append(f"and {len(untrusted) - shown} more are quarantined")
+    return [*lines, "The evaluator or the task has a bug: fix it before you trust a score."] if untrusted else []
 
 
 def overfitted(archive: RunReader) -> list[str]:

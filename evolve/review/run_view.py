@@ -162,8 +162,8 @@ def _bound_json(run: RunView) -> dict[str, Any] | None:
 def _best_known_json(run: RunView) -> dict[str, Any] | None:
     if run.shown is None or run.shown.best_known is None:
         return None
-    known, best = run.shown.best_known, run.archive.best
-    return {"value": known.value, "where_from": known.where_from, "beaten": bool(best and best.beyond)}
+    best_known, best = run.shown.best_known, run.archive.best
+    return {"value": best_known.value, "where_from": best_known.where_from, "beaten": bool(best and best.beyond)}
 
 
 def _believed_json(run: RunView) -> dict[str, Any]:

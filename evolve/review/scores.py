@@ -6,7 +6,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, Final
 
-from evaluator.evaluation import Evaluation, OrderRange
+from evaluator.evaluation import Evaluation, OrderRange, Scored
 from evaluator.objective import COMBINED, HUGE, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.events import ForeignClaim, FreshEvent, FreshState, HeldOutEvent
@@ -17,9 +17,6 @@ from evolve.insights.credit import SAME, change_on, on_medians
 
 SELF_JUDGED: Final = "self-judged"
 """The label of a score from a process that the program shares."""
-
-Scored = ProgramRecord | Evaluation
-"""A recorded program, or an evaluation of one."""
 
 
 def metrics_of(scored: Scored) -> Mapping[str, float]:

@@ -6,10 +6,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Generic, TypeVar
 
+from evaluator.evaluation import Scored
 from evaluator.objective import COMBINED, SCORE_ITSELF, Objective
 from evolve.review.scores import (
     SELF_JUDGED,
-    Scored,
     bound_word,
     measured_text,
     metric_text,
@@ -139,8 +139,8 @@ def _value_cell(scored: Scored) -> Cell:
 
 
 def _best_known_cell(scored: Scored) -> Cell:
-    known = None if scored.best_known is None else scored.best_known.value
-    return Cell(value_text(known), Tone.GOOD if scored.beyond else Tone.PLAIN)
+    best_known = None if scored.best_known is None else scored.best_known.value
+    return Cell(value_text(best_known), Tone.GOOD if scored.beyond else Tone.PLAIN)
 
 
 _TITLES = {"success_rate": "success", "optimality": "optimal", "runtime_s": "CPU ms"}

@@ -112,8 +112,8 @@ class Archipelago:
             for champion in self.populations[at].champions:
                 champions.take_up(champion.record)
                 home.setdefault(champion.record.commit, at)
-        found = {champion.record.commit: champion.record for champion in champions}
-        diverse = [(home[commit], record) for commit, record in found.items() if commit not in bests]
+        records = {champion.record.commit: champion.record for champion in champions}
+        diverse = [(home[commit], record) for commit, record in records.items() if commit not in bests]
         # The best of an island need not be among its elites: it may have ended after one of them that behaves alike.
         diverse = diverse or [bests[commit] for commit in reversed(bests)]
         if not diverse:

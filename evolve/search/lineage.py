@@ -31,36 +31,36 @@ class Lineage:
         if record.parents and record.origin.lines is not None and record.origin.lines <= FEW_LINES:
             self._copied[record.commit] = (record.parents[0], max(1, record.origin.lines))
 
-    def near_copies(self, one: ProgramRecord, other: ProgramRecord) -> bool:
+    def near_copies(self, first: ProgramRecord, other: ProgramRecord) -> bool:
         """Whether two programs do the same on every instance, or differ in very few lines: as many as were changed on
         the way up from both to a program that they come from. That looks at FEW_LINES steps, however long a run is."""
-        ways = [self._nearly(program.commit) for program in (one, other)]
+        ways = [self._nearly(program.commit) for program in (first, other)]
         met = (ways[0][commit] + ways[1][commit] for commit in ways[0].keys() & ways[1].keys())
-        return one.behaviour == other.behaviour or min(met, default=FEW_LINES + 1) <= FEW_LINES
+        return first.behaviour == other.behaviour or min(met, default=FEW_LINES + 1) <= FEW_LINES
 
     def _nearly(self, commit: str) -> dict[str, int]:
         """A program and those above it that differ from it in very few lines, with how many at most."""
-        found, lines = {commit: 0}, 0
+        distances, lines = {commit: 0}, 0
         while commit in self._copied:
             commit, more = self._copied[commit]
             lines += more
             if lines > FEW_LINES:
                 break
-            found[commit] = lines
-        return found
+            distances[commit] = lines
+        return distances
 
     def keep(self, kept: Collection[str]) -> None:
         """From now on the programs `kept` are those that may be shown. One that was not kept after it had been added
         does not come back."""
-        found = {commit: self._ancestors.get(commit) for commit in kept}
+        ancestors = {commit: self._ancestors.get(commit) for commit in kept}
         self._ancestors = {
-            commit: self._above(commit, kept) if known is None else known for commit, known in found.items()
+            commit: self._above(commit, kept) if above is None else above for commit, above in ancestors.items()
         }
 
     def ancestors(self, commit: str) -> frozenset[str]:
         """The ancestors of a program among those that are kept (and some that were)."""
-        known = self._ancestors.get(commit)
-        return self._above(commit, self._ancestors) if known is None else known
+        ancestors = self._ancestors.get(commit)
+        return self._above(commit, self._ancestors) if ancestors is None else ancestors
 
     def _above(self, commit: str, kept: Collection[str]) -> frozenset[str]:
         waiting, seen, found = list(self._sources.get(commit, ())), set[str](), set[str]()

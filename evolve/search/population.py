@@ -84,8 +84,8 @@ class Population:
         elif record == before:
             return
         self.best, self.elites, self.champions, self._ended_at_best = None, (), Champions(), 0
-        for ended, known in self._correct.values():
-            self._admit(ended, known)
+        for ended, program in self._correct.values():
+            self._admit(ended, program)
 
     @property
     def failed(self) -> Sequence[ProgramRecord]:

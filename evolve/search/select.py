@@ -67,11 +67,11 @@ def choose_inspirations(
 ) -> tuple[ProgramRecord, ...]:
     """Up to `count` programs that fit: the best elite, and the rest at random from the better half of the elites and
     from those that are the best on some instance. Best last, as a prompt shows them."""
-    others = [elite for elite in elites if fits(elite)]
+    fitting = [elite for elite in elites if fits(elite)]
     # The worse half mostly holds ancestors of the better one under other names. Who is the best on an instance knows
     # something, whatever the rest of it scores. Half of those that fit, so that a long line of descent leaves some.
-    upper = others[: max(count, (len(others) + 1) // 2)]
-    upper += {one.commit: one for one in champions if one not in upper and fits(one)}.values()
+    upper = fitting[: max(count, (len(fitting) + 1) // 2)]
+    upper += {champion.commit: champion for champion in champions if champion not in upper and fits(champion)}.values()
     if count == 0 or not upper:
         return ()
     chosen = [upper[0], *rng.sample(upper[1:], min(count, len(upper)) - 1)]

@@ -74,7 +74,7 @@ OF_BUDGET = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """Where a run stands. `begun` counts generations begun, `since_best` those that have ended since the best program
-    came; the initial program is none of either."""
+    came; neither counts the initial program."""
 
     begun: int
     since_best: int

@@ -35,11 +35,11 @@ class BestOfN:
         rng = random.Random(f"{settings.seed}:{generation}:choose")
         model, picked = self._arms.choose(generation, rng)
         weights = {PatchKind.DIFF: settings.config.kinds.diff, PatchKind.FULL: settings.config.kinds.full}
-        known = settings.kinds[model]
-        if not parent.correct and PatchKind.FIX in known:
+        kinds = settings.kinds[model]
+        if not parent.correct and PatchKind.FIX in kinds:
             kind = PatchKind.FIX
         else:
-            kind = choose_kind({kind: weight for kind, weight in weights.items() if kind in known}, rng=rng)
+            kind = choose_kind({kind: weight for kind, weight in weights.items() if kind in kinds}, rng=rng)
         guided = is_guided(settings.seed, generation, unguided=settings.config.unguided)
         return Choice(kind=kind, island=0, parent=parent, inspirations=(), model=model, guided=guided, picked=picked)
 
@@ -57,8 +57,8 @@ class BestOfN:
         if not record.correct:
             del self._programs[record.commit]
         self.parent = None
-        for known in self._programs.values():
-            self.take_up(known)
+        for program in self._programs.values():
+            self.take_up(program)
 
     def take_up(self, record: ProgramRecord) -> None:
         """Take up a program that can be believed: the first one is the parent of all."""
@@ -96,8 +96,8 @@ def open_search(settings: SearchSettings) -> Search:
         methods = ("choose", "ended", "confirmed")
         return cast(Search, open_dotted(name, settings, key="search.strategy", methods=methods))
     if name not in STRATEGIES:
-        known = ", ".join(sorted(STRATEGIES))
-        raise InputError(f"search.strategy: {name!r} is none of {known}, and no dotted path (package.module:Class)")
+        names = ", ".join(sorted(STRATEGIES))
+        raise InputError(f"search.strategy: {name!r} is none of {names}, and no dotted path (package.module:Class)")
     return STRATEGIES[name](settings)
 
 

@@ -152,7 +152,7 @@ def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
 def _without_paths(text: str) -> str:
     if whole := _VALUE.fullmatch(text):
         return _last(whole)
-    return _WITHIN.sub(r"…/\1", _QUOTED.sub(lambda found: f'"{_last(found)}"', text))
+    return _WITHIN.sub(r"…/\1", _QUOTED.sub(lambda match: f'"{_last(match)}"', text))
 
 
 def _last(match: re.Match[str]) -> str:

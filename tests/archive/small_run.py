@@ -162,13 +162,13 @@ def in_fork(target: Callable[..., None], *arguments: Any) -> tuple[int, list[Any
     process = FORKS.Process(target=target, args=(*arguments, sending))
     process.start()
     sending.close()
-    said = []
+    results = []
     with contextlib.suppress(EOFError):  # it has ended
         while True:
-            said.append(received.recv())
+            results.append(received.recv())
     process.join()
     assert process.exitcode is not None
-    return process.exitcode, said
+    return process.exitcode, results
 
 
 def write_to_the_end(path: Path, generations: int, _: Connection) -> None:

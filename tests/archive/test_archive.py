@@ -283,7 +283,7 @@ def test_a_program_is_found_by_best_generation_and_commit(make_run) -> None:
         assert one.generation == 1
         assert archive.find(one.commit) == archive.find(one.commit[:12].upper()) == one
         assert archive.find("best") == archive.best
-        for name, said in (
+        for name, message in (
             ("3", r"generation 3 made no program \(duplicate\); it has 6, of generations 0 to 6"),
             ("7", "generation 7 was not begun"),
             ("9" * 7, "generation 9999999 was not begun"),
@@ -292,7 +292,7 @@ def test_a_program_is_found_by_best_generation_and_commit(make_run) -> None:
             ("", "there is no program"),
             ("\x1b[2J", r"no program '\\\\x1b\[2J'"),
         ):
-            with pytest.raises(ArchiveError, match=said):
+            with pytest.raises(ArchiveError, match=message):
                 archive.find(name)
 
 

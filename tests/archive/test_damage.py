@@ -131,9 +131,9 @@ def test_a_disk_that_fills_up_leaves_a_run_that_goes_on_when_there_is_room(make_
     with RunReader.open(make_run("whole", generations=8)) as archive:
         whole = archive.fingerprint()
     run = make_run(generations=4)
-    code, (said,) = in_fork(write_until_the_disk_is_full, run, 8, room)
+    code, (message,) = in_fork(write_until_the_disk_is_full, run, 8, room)
     assert code == 0
-    assert f"{run / 'journal.jsonl'}: cannot be written (File too large); " in said
+    assert f"{run / 'journal.jsonl'}: cannot be written (File too large); " in message
     assert (run / "journal.jsonl").read_bytes().endswith(b"}\n")
     with Archive.open(run) as archive:
         evolve_on(archive, 8, prompts=True)

@@ -158,8 +158,8 @@ def test_a_small_change_does_not_read_as_none(folder: Path) -> None:
             ask(archive, generation)
             answer(archive, generation)
             record(archive, generation, parents=(one.commit,), score=score, source=str(generation))
-    said = [git(folder, "log", "-1", "--format=%s", f"gen/{n}").partition("(")[2].strip() for n in (1, 2, 3)]
-    assert said == ["26.0000, 2e-07 better)", "26.0000, the same)", "25.5000, 0.5000 worse)"]
+    scores = [git(folder, "log", "-1", "--format=%s", f"gen/{n}").partition("(")[2].strip() for n in (1, 2, 3)]
+    assert scores == ["26.0000, 2e-07 better)", "26.0000, the same)", "25.5000, 0.5000 worse)"]
 
 
 def test_a_run_looks_the_same_whatever_it_is_called_and_wherever_it_stands(write_run, tmp_path: Path) -> None:

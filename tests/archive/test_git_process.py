@@ -115,9 +115,9 @@ def test_a_run_whose_git_goes_away_ends_in_order_and_is_packed_later(
         evolve_on(archive, 3, prompts=True)
         without.setenv("PATH", "/nonexistent")
         archive.close()
-        (said,) = archive.reader.deferred_writes
-        assert "objects could not be packed (git is not installed" in said
-        assert "\n" not in said
+        (deferred,) = archive.reader.deferred_writes
+        assert "objects could not be packed (git is not installed" in deferred
+        assert "\n" not in deferred
     with Archive.open(folder) as archive:
         evolve_on(archive, 4, prompts=True)
     assert not list((folder / "programs.git" / "objects").glob("??/*"))

@@ -285,9 +285,9 @@ def test_repair_cuts_before_the_damage_and_keeps_what_it_cut(run: Path) -> None:
     journal.write_bytes(kept + rest)
     with pytest.raises(ArchiveError, match=LINE.format(21) + ".* resume .*run --repair; nothing was changed"):
         Archive.open(run)
-    said = repair(run)
-    assert "line 21 is damaged" in said
-    assert "journal.cut-off-1" in said
+    message = repair(run)
+    assert "line 21 is damaged" in message
+    assert "journal.cut-off-1" in message
     assert (journal.read_bytes(), (run / "journal.cut-off-1").read_bytes()) == (kept, rest)
     with Archive.open(run) as archive:
         archive.resumed()

@@ -213,8 +213,8 @@ def test_a_ref_that_somebody_holds_is_deferred_reported_and_written_later(folder
             ask(archive, generation)
             answer(archive, generation)
             record(archive, generation, score=22.0 + generation, parents=(root.commit,))
-        (said,) = archive.reader.deferred_writes
-        assert "refs could not be written (packed-refs.lock: File exists)" in said
+        (deferred,) = archive.reader.deferred_writes
+        assert "refs could not be written (packed-refs.lock: File exists)" in deferred
         assert lock.read_text() == "somebody's"
         lock.unlink()
         ask(archive, 3)

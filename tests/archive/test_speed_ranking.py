@@ -12,7 +12,7 @@ from evaluator.timing import FEWEST, speed_of
 from evolve.archive.events import read_event
 from evolve.archive.ranking import better, new_bests, would_be_best
 from evolve.archive.reader import RunReader
-from evolve.evaluation.generalising import record_held_out
+from evolve.evaluation.generalisation import record_held_out
 from tests.builders import recorded
 
 speeds = st.lists(st.floats(0.5, 50), min_size=FEWEST, max_size=33).map(lambda means: speed_of([[m] for m in means]))

@@ -71,8 +71,8 @@ def main() -> int:
         with OpenAIServer([answer("hello"), behaviour]) as server:
             child = [sys.executable, "-c", CHILD, server.url, str(ROOT)]
             done = subprocess.run(child, capture_output=True, text=True, check=True)
-        grown, seconds, said = done.stdout.strip().split(" ", 2)
-        print(f"{name:20} {grown:>5} MiB {seconds:>6} s  {said}", flush=True)
+        grown, seconds, outcome = done.stdout.strip().split(" ", 2)
+        print(f"{name:20} {grown:>5} MiB {seconds:>6} s  {outcome}", flush=True)
         worst = max(worst, int(grown))
     print(f"at most {worst} MiB (goal: {MOST})")
     return worst > MOST

@@ -29,10 +29,10 @@ from evolve.core.completion import ANSWER_LIMIT, Completion, UnusableAnswer, tex
 from evolve.core.config import build_config
 from evolve.core.errors import EvolveError, InputError, PatchError, ProgramError
 from evolve.core.program import PatchKind, check_program, normalised_hash
+from evolve.core.python_source import MAX_SOURCE_BYTES, parsed
 from evolve.core.usage import NOTHING
 from evolve.insights.answers import read_insights, read_summaries
 from evolve.lang.languages import PYTHON
-from evolve.lang.python_source import MAX_SOURCE_BYTES, parsed
 from evolve.patch import apply_patch, make_patch, parse_patch
 from evolve.patch.features import features
 from evolve.propose.reply import Reply
@@ -193,10 +193,10 @@ def meta(rng: random.Random, folder: Path) -> str:
     made = report({}, recommendations=(f"x {noise(rng, 200)}", f"x {mutated(rng, META)}"), warning=noise(rng, 80))
     ending = "refused"
     try:
-        said = text_of(completion)
-        notes, advice = read_insights(said)
+        answer_text = text_of(completion)
+        notes, advice = read_insights(answer_text)
         ending = "read"
-        summary = read_summaries(said, [1]).get(1)
+        summary = read_summaries(answer_text, [1]).get(1)
         text = "" if summary is None else summary.implementation
         made = report({}, summaries={1: text}, sections=notes.sections, recommendations=advice)
     except UnusableAnswer:

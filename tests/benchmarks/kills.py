@@ -48,8 +48,8 @@ def main() -> int:
 
 def report(killed: Killed, victim: str) -> None:
     moments = ", ".join(f"{moment:.2f} s ({events} events)" for moment, events in killed.kills)
-    said = "nothing wrong" if not killed.wrong else "WRONG: " + "; ".join(killed.wrong)
-    print(f"  {victim} killed after {moments or '-'}: {killed.choices} choices, {killed.lost} lost, {said}")
+    outcome = "nothing wrong" if not killed.wrong else "WRONG: " + "; ".join(killed.wrong)
+    print(f"  {victim} killed after {moments or '-'}: {killed.choices} choices, {killed.lost} lost, {outcome}")
 
 
 def fingerprint(folder: Path) -> str:

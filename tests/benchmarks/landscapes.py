@@ -277,7 +277,6 @@ class Simulation:
             ),
             source_hash=commit,
             outcome=Outcome.OK if correct else Outcome.EXCEPTION,
-            correct=correct,
             combined_score=score,
             ceiling=None,
             quarantine=None,

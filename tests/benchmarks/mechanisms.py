@@ -171,13 +171,13 @@ def measured(mechanism: Mechanism, suite: str, draws: int, orders: int) -> str:
     """The verdict, the median gain in percent points and its range over the draws, then its range over the orders."""
     gains = [gain(mechanism, drawn(suite, draw), draw + 1) for draw in range(draws)]
     by_order = [gain(mechanism, shuffled(suite, order), 1) for order in range(orders)]
-    said = verdict(gains)
-    if said == verdict(by_order) == "no difference":
-        return said
+    settled = verdict(gains)
+    if settled == verdict(by_order) == "no difference":
+        return settled
     low, middle, high = 100 * min(gains), 100 * median(gains), 100 * max(gains)
     least, most = f"{100 * min(by_order):+.2f}", f"{100 * max(by_order):+.2f}"
     turned = f"{least} in any order" if least == most else f"{least} to {most}"
-    return f"{said} {middle:+.2f} ({low:+.2f} to {high:+.2f}); {turned}"
+    return f"{settled} {middle:+.2f} ({low:+.2f} to {high:+.2f}); {turned}"
 
 
 def line(mechanism: Mechanism, draws: int, orders: int) -> str:

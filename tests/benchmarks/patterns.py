@@ -29,7 +29,7 @@ from evolve.insights.check import _figures
 from evolve.lang.languages import LANGUAGES, Language
 from evolve.lang.lexing import scanner, spans
 from evolve.lang.literals import LOOK_BACK, literals
-from evolve.propose.adapting import MOST_SAID
+from evolve.propose.adapting import MOST_TEXT
 
 FIRST: Final = 32
 LAST: Final = 64 * 1024
@@ -58,7 +58,7 @@ class Limit:
     where: str
 
 
-_REFUSAL: Final = Limit(characters=MOST_SAID, where="evolve.propose.adapting.said_in")
+_REFUSAL: Final = Limit(characters=MOST_TEXT, where="evolve.propose.adapting.parse_error_body")
 LIMITS: Final[Mapping[str, Limit]] = {
     "evolve.lang.literals._DEFINED": Limit(characters=LOOK_BACK, where="evolve.lang.literals._literals_in"),
     "evolve.lang.literals._CONSTANT": Limit(characters=LOOK_BACK, where="evolve.lang.literals._literals_in"),

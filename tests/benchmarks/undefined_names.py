@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from evolve.core.errors import ProgramError
-from evolve.lang.python_source import parsed
+from evolve.core.python_source import parsed
 from evolve.patch.undefined import pyflakes_names, undefined_names
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent

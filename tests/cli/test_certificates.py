@@ -58,13 +58,13 @@ def test_every_program_that_became_the_best_has_its_answers_and_no_other(here, e
     for program in sorted(evolve_json("list", "r")["programs"], key=lambda program: program["generation"]):
         becomes_best = program["correct"] and program["combined_score"] > best
         number = program["generation"]
-        said = evolve("export", "r", number, "--answers", f"{number}.json", code=0 if becomes_best else 2)
+        output = evolve("export", "r", number, "--answers", f"{number}.json", code=0 if becomes_best else 2)
         if becomes_best:
             best = program["combined_score"]
             (row,) = evolve_json("score", "--answers", f"{number}.json", "--task", ONLINE)
             assert row["recorded_score"] == best
         else:
-            assert "has no answers on record: answers of at most" in said
+            assert "has no answers on record: answers of at most" in output
 
 
 def test_the_file_is_new_unless_forced_and_goes_with_the_program(here, evolve):
@@ -128,13 +128,13 @@ TAMPERED = {
 @pytest.mark.parametrize("tampering", TAMPERED)
 def test_tampered_answers_are_found(here, evolve, tampering):
     change(tampering)
-    said = judge(evolve, code=1)
-    assert TAMPERED[tampering] in said
-    assert "The verdict differs from the record." in said
+    output = judge(evolve, code=1)
+    assert TAMPERED[tampering] in output
+    assert "The verdict differs from the record." in output
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "not plain JSON"),
         ("[]", "not a JSON object"),
@@ -144,9 +144,9 @@ def test_tampered_answers_are_found(here, evolve, tampering):
         ('{"task": 1e999}', "not a finite number"),
     ],
 )
-def test_what_is_no_file_of_answers_is_refused(here, evolve, text, said):
+def test_what_is_no_file_of_answers_is_refused(here, evolve, text, message):
     Path("a.json").write_text(text)
-    assert said in judge(evolve, code=2)
+    assert message in judge(evolve, code=2)
     assert "export" in judge(evolve, code=2)
 
 
@@ -211,5 +211,5 @@ def test_where_the_clock_is_the_score_none_are_kept_and_fresh_costs_say_nothing(
     Path("sorting/lists.json").write_text(json.dumps(lists | {"instances": lists["instances"][:1]}))
     assert main(["run", "--task", "sorting", "--generations", "1", "--name", "r"]) in (0, 1)
     assert "its score is a speed" in evolve("export", "r", "0", "--answers", "a.json", code=2)
-    said = evolve("score", "sorting/initial.py", "--task", "sorting", "--fresh", "2", code=2)
-    assert "--fresh compares costs, but the score of task" in said
+    output = evolve("score", "sorting/initial.py", "--task", "sorting", "--fresh", "2", code=2)
+    assert "--fresh compares costs, but the score of task" in output

@@ -49,12 +49,12 @@ def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
         make_run(f"few-{seed}", seed=seed, score=21.0 + seed / 10)
         make_run(f"many-{seed}", seed=seed, score=22.0 + seed / 10, config="task: placement\nsearch: {elites: 80}\n")
     names = [f"{kind}-{seed}" for kind in ("few", "many") for seed in range(5)]
-    said = evolve("compare", *names)
-    assert "search.elites" in said
-    assert "21.000000 to 21.400000" in said
-    assert "93.75 %" in said
-    assert "at the end: B is better than A in 25 of 25 pairs; exact test p = 0.0079: settled." in said
-    assert "-a = 21.4\n+a = 22.4\n" in said
+    output = evolve("compare", *names)
+    assert "search.elites" in output
+    assert "21.000000 to 21.400000" in output
+    assert "93.75 %" in output
+    assert "at the end: B is better than A in 25 of 25 pairs; exact test p = 0.0079: settled." in output
+    assert "-a = 21.4\n+a = 22.4\n" in output
     (judge,) = evolve_json("compare", *names)["judges"]
     assert judge["differences"] == [{"key": "search.elites", "values": {"A": 40, "B": 80}}]
     assert judge["groups"][0]["runs"][0]["run"] == "few-0"
@@ -70,9 +70,9 @@ def test_groups_whose_long_names_begin_alike_keep_their_values(make_run, evolve,
     (judge,) = evolve_json("compare", *names)["judges"]
     assert [group["median"] for group in judge["finals"]["groups"]] == [21.2, 22.2]
     assert list(judge["differences"][0]["values"].values()) == [0.1, 0.5]
-    said = evolve("compare", *names)
-    assert "unguided-0.5 is better than" in said
-    assert "in 25 of 25 pairs" in said
+    output = evolve("compare", *names)
+    assert "unguided-0.5 is better than" in output
+    assert "in 25 of 25 pairs" in output
     narrow = on_terminal("compare", *names, width=80)
     heads = narrow[narrow.index("key") : narrow.index("search.unguided")]
     assert "0.1" in heads and "0.5" in heads
@@ -95,9 +95,9 @@ def test_runs_of_one_name_in_two_folders_are_two_runs(make_run, evolve, evolve_j
 def test_one_proposal_is_counted_as_one(make_run, evolve, evolve_json):
     for name, elites in (("few", 40), ("many", 80)):
         make_run(name, config=f"task: placement\nsearch: {{elites: {elites}}}\n")
-    said = evolve("compare", "few", "many")
-    assert "1 proposal " in said
-    assert "1 proposals" not in said
+    output = evolve("compare", "few", "many")
+    assert "1 proposal " in output
+    assert "1 proposals" not in output
     (judge,) = evolve_json("compare", "few", "many")["judges"]
     assert judge["cuts"][0]["label"] == "1 proposal"
     assert judge["finals"]["label"] == "at the end"
@@ -106,10 +106,10 @@ def test_one_proposal_is_counted_as_one(make_run, evolve, evolve_json):
 def test_runs_that_were_scored_differently_are_compared_apart_and_end_with_1(make_run, evolve):
     make_run("old", version="v1", score=21.0)
     make_run("new", version="v2", score=23.0)
-    said = evolve("compare", "old", "new", code=1)
-    assert "scored differently (evaluator version)" in said
-    assert "22.0" not in said
-    assert "is better" not in said
+    output = evolve("compare", "old", "new", code=1)
+    assert "scored differently (evaluator version)" in output
+    assert "22.0" not in output
+    assert "is better" not in output
 
 
 def test_it_takes_two_runs_that_are_there(make_run, evolve):
@@ -122,12 +122,12 @@ def test_it_takes_two_runs_that_are_there(make_run, evolve):
 def test_a_run_whose_configuration_is_damaged_is_refused_in_one_sentence(make_run, evolve):
     make_run("one")
     make_run("odd", config="task: [\n")
-    said = evolve("compare", "one", "odd", code=2)
-    assert "run.yaml" in said
-    assert len(said.strip().splitlines()) == 1
+    output = evolve("compare", "one", "odd", code=2)
+    assert "run.yaml" in output
+    assert len(output.strip().splitlines()) == 1
 
 
 def test_hostile_texts_are_shown_and_not_obeyed(hostile, family, evolve):
-    said = evolve("compare", "hostile", "family")
-    assert "\x1b" not in said
-    assert "\u202e" not in said
+    output = evolve("compare", "hostile", "family")
+    assert "\x1b" not in output
+    assert "\u202e" not in output

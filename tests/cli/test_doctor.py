@@ -63,9 +63,9 @@ def test_what_fails_and_is_not_needed_is_a_warning_and_the_last_sentence_counts_
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    said = evolve("doctor").splitlines()
-    assert said[-1] == "Usable, with 2 warnings: bubblewrap, scripts: bubblewrap."
-    assert any("No permissions to create a new namespace" in line for line in said)
+    output = evolve("doctor").splitlines()
+    assert output[-1] == "Usable, with 2 warnings: bubblewrap, scripts: bubblewrap."
+    assert any("No permissions to create a new namespace" in line for line in output)
 
 
 def test_what_is_tried_is_said_on_a_terminal_meanwhile(on_terminal):

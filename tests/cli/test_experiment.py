@@ -50,12 +50,12 @@ def fingerprints(folder: Path) -> dict[str, str]:
 
 def test_every_run_has_the_same_budget_and_is_the_run_that_it_would_be_alone(plan):
     folder = plan(attempts=2, seeds=[1])
-    said = run_experiment(folder)
-    assert [(run["run"], run["done"], run["proposals"]) for run in said["runs"]] == [
+    output = run_experiment(folder)
+    assert [(run["run"], run["done"], run["proposals"]) for run in output["runs"]] == [
         ("few-s1", True, 2),
         ("many-s1", True, 2),
     ]
-    (judge,) = said["comparison"]["judges"]
+    (judge,) = output["comparison"]["judges"]
     assert [group["label"] for group in judge["groups"]] == ["few", "many"]
     assert judge["differences"] == [{"key": "search.elites", "values": {"few": 2, "many": 30}}]
     settings = ["--set", "search.elites=2", "--set", "workers=1", "--generations", "2", "--parallel", "1"]
@@ -78,13 +78,13 @@ def test_it_goes_on_after_a_kill_and_to_more_seeds_and_a_larger_budget(plan, sta
     process.stdout.close()
     for journal in journals:  # the runs end by themselves, since nobody is there any more
         _until_free(journal.parent)
-    said = run_experiment(folder)
-    assert [run["proposals"] for run in said["runs"]] == [8] * 2
+    output = run_experiment(folder)
+    assert [run["proposals"] for run in output["runs"]] == [8] * 2
     before = fingerprints(folder)
     plan(attempts=9, seeds=2)
-    said = run_experiment(folder)
-    assert [run["proposals"] for run in said["runs"]] == [9] * 4
-    assert said["runs"][0]["done"]
+    output = run_experiment(folder)
+    assert [run["proposals"] for run in output["runs"]] == [9] * 4
+    assert output["runs"][0]["done"]
     assert before.keys() < fingerprints(folder).keys()
 
 
@@ -106,10 +106,10 @@ def test_ctrl_c_ends_the_runs_under_way_and_says_how_to_go_on(plan, started):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "nothing is lost" in said
-    assert "experiment sizes.yaml" in said.partition("Next:")[2]
+    assert "nothing is lost" in output
+    assert "experiment sizes.yaml" in output.partition("Next:")[2]
     run = json.loads(evolve(folder, "experiment", "sizes.yaml", "--table", "--json"))["runs"][0]
     assert (run["finished"], run["done"]) == ("interrupted", False)
 

@@ -52,9 +52,9 @@ def test_ones_own_run_is_replayed_and_resumed_without_asking(begun, evolve):
 def test_the_judge_of_somebody_elses_run_is_not_loaded(home, begun, own_task, evolve):
     _forget(home)
     assert "--task FOLDER" in evolve("replay", "mine", "0", code=2)
-    said = evolve("resume", "mine", "--generations", "2", code=2)
-    assert f"task folder {own_task}" in said
-    assert "resume runs/mine --trust" in said
+    output = evolve("resume", "mine", "--generations", "2", code=2)
+    assert f"task folder {own_task}" in output
+    assert "resume runs/mine --trust" in output
     assert not (home / "loaded").exists()
     evolve("replay", "mine", "0", "--task", own_task)
     evolve("replay", "mine", "0", "--trust")
@@ -66,9 +66,9 @@ def test_the_judge_of_somebody_elses_run_is_not_loaded(home, begun, own_task, ev
 def test_a_task_that_differs_is_refused_with_what_helps(home, begun, own_task, evolve):
     adapter = own_task / "judge.py"
     adapter.write_text(adapter.read_text() + "\n# changed\n")
-    said = evolve("replay", "mine", "0", "--task", own_task, code=2)
-    assert "this task has changed since it scored this run" in said
-    assert "--rescore" in said
+    output = evolve("replay", "mine", "0", "--task", own_task, code=2)
+    assert "this task has changed since it scored this run" in output
+    assert "--rescore" in output
 
 
 def _give_models(run: Path, key: str, value: str) -> None:
@@ -89,9 +89,9 @@ def test_no_key_is_read_for_an_endpoint_that_a_run_came_back_with(home, evolve, 
     assert len(list((home / "state" / "evolve" / "runs").iterdir())) == 1
     _give_models(home / "runs" / "given", "api_key_env", "MY_SECRET")
     monkeypatch.setenv("MY_SECRET", "s3cret")
-    said = evolve("resume", "given", "--generations", "2", code=2)
-    assert "model m: prompts go to http://127.0.0.1:9/v1, with the key in $MY_SECRET" in said
-    assert "s3cret" not in said
+    output = evolve("resume", "given", "--generations", "2", code=2)
+    assert "model m: prompts go to http://127.0.0.1:9/v1, with the key in $MY_SECRET" in output
+    assert "s3cret" not in output
     assert evolve("list", "given"), "looking needs no trust"
 
 

@@ -42,9 +42,9 @@ def test_without_a_word_the_help_is_shown(capsys):
 
 @pytest.mark.parametrize(("typed", "meant"), [("ls", "list"), ("resmue", "resume"), ("insight", "insights")])
 def test_an_unknown_command_is_guessed(refused, typed, meant):
-    said = refused(typed, "--json")
-    assert f"there is no command '{typed}'; did you mean " in said
-    assert f" {meant}?" in said
+    output = refused(typed, "--json")
+    assert f"there is no command '{typed}'; did you mean " in output
+    assert f" {meant}?" in output
 
 
 def test_nothing_is_guessed_where_nothing_is_similar(refused):
@@ -53,18 +53,18 @@ def test_nothing_is_guessed_where_nothing_is_similar(refused):
 
 def test_end_of_input_at_a_question_is_a_no(on_terminal):
     with OpenAIServer([]) as server:
-        said = on_terminal("run", "--model", "m", "--base-url", server.url, "--name", "r", typed=b"\x04", code=130)
-    assert "Go on? [y/N]" in said
-    assert "Traceback" not in said
+        output = on_terminal("run", "--model", "m", "--base-url", server.url, "--name", "r", typed=b"\x04", code=130)
+    assert "Go on? [y/N]" in output
+    assert "Traceback" not in output
     assert server.requests == []
     assert not Path("runs/r").exists()
 
 
 @pytest.mark.parametrize("command", ["run", "resume", "list"])
 def test_an_unknown_option_names_the_help_of_the_command_that_was_used(refused, command):
-    said = refused(command, "RUN", "--nosuch")
-    assert "unrecognized arguments: --nosuch" in said
-    assert f" {command} --help)" in said
+    output = refused(command, "RUN", "--nosuch")
+    assert "unrecognized arguments: --nosuch" in output
+    assert f" {command} --help)" in output
 
 
 def test_a_task_in_the_place_of_a_configuration_is_pointed_out(evolve):
@@ -75,9 +75,9 @@ def test_the_hint_of_a_task_folder_is_for_the_positional_argument_alone(evolve):
     shutil.copytree(CLIMB, "hill")
     assert "hill is the folder of a task" in evolve("run", "hill", code=2)
     (Path("hill") / "initial.py").unlink()
-    said = evolve("run", "--task", "hill", code=2)
-    assert "initial" in said
-    assert "is the folder of a task" not in said
+    output = evolve("run", "--task", "hill", code=2)
+    assert "initial" in output
+    assert "is the folder of a task" not in output
 
 
 def test_a_model_at_a_server_needs_no_file_and_no_key(evolve, monkeypatch):
@@ -95,9 +95,9 @@ def test_where_most_patches_are_refused_the_list_of_them_is_offered(evolve):
     without_place = answer(patch(0.5).replace("# next\n=======", "# no such line\n======="))
     words = ("--task", CLIMB, "--generations", 3, "--parallel", 1, "--set", "attempts=1", "--name", "r")
     with OpenAIServer([answer(patch(0.5))], default=without_place) as server:
-        said = evolve("run", *words, "--model", "qwen", "--base-url", server.url)
-    assert "3: 2 refused, 1 program\n" in said
-    assert "evolve list runs/r --failed" in said.partition("Next:")[2]
+        output = evolve("run", *words, "--model", "qwen", "--base-url", server.url)
+    assert "3: 2 refused, 1 program\n" in output
+    assert "evolve list runs/r --failed" in output.partition("Next:")[2]
     assert "no_match" in evolve("list", "r", "--failed")
 
 

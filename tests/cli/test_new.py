@@ -137,13 +137,13 @@ def test_what_is_wrong_with_a_task_is_said_with_its_file(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
     judge = Path("no_three/judge.py")
-    before, after, said = FAULTS[fault]
+    before, after, message = FAULTS[fault]
     assert before in judge.read_text()
     judge.write_text(judge.read_text().replace(before, after, 1))
     report = evolve_json("doctor", "--task", "no_three", code=1)
     assert report["ok"] is False
     broken = [check["detail"] for check in report["checks"] if check["state"] == "broken"]
-    assert any(said in detail for detail in broken), broken
+    assert any(message in detail for detail in broken), broken
 
 
 def test_a_score_that_never_moves_is_reported(tmp_path, monkeypatch, evolve, evolve_json):

@@ -27,9 +27,9 @@ def test_a_note_travels_with_the_folder(family, evolve):
 
 def test_while_another_process_writes_the_run_there_is_one_clear_sentence(family, evolve):
     with Archive.open(Path("runs/family")):
-        said = evolve("note", "family", "best", "too soon", code=2)
-    assert len(said.strip().splitlines()) == 1
-    assert "is being written by process" in said
+        output = evolve("note", "family", "best", "too soon", code=2)
+    assert len(output.strip().splitlines()) == 1
+    assert "is being written by process" in output
     assert "too soon" not in evolve("show", "family", "best")
 
 
@@ -41,7 +41,7 @@ def test_a_note_says_something_about_a_generation_that_there_is(family, evolve):
 
 def test_hostile_notes_are_shown_and_not_obeyed(family, evolve):
     evolve("note", "family", "best", "red\x1b[31m\u202e\ud800")
-    said = evolve("show", "family", "best")
-    assert "red" in said
-    assert "\x1b" not in said
-    assert "\u202e" not in said
+    output = evolve("show", "family", "best")
+    assert "red" in output
+    assert "\x1b" not in output
+    assert "\u202e" not in output

@@ -77,8 +77,8 @@ def test_a_sentence_in_a_table_is_broken_into_lines_and_never_cut(capsys):
 
 def test_a_sentence_in_a_table_keeps_its_lines(capsys):
     columns = Column("check"), Column("state"), Column("detail", fit=Fit.TEXT)
-    said = "exception: Traceback\n  line 5, in pick\n\x1b[31mValueError"
-    rows = (Cell("task"), Cell("broken"), Cell(said)), (Cell("disk"), Cell("ok"), Cell("free"))
+    sentence = "exception: Traceback\n  line 5, in pick\n\x1b[31mValueError"
+    rows = (Cell("task"), Cell("broken"), Cell(sentence)), (Cell("disk"), Cell("ok"), Cell("free"))
     shown = ["task   broken  exception: Traceback", " " * 17 + "line 5, in pick", " " * 15 + "\\x1b[31mValueError"]
     output.print_table(Table(columns=columns, rows=rows))
     assert capsys.readouterr().out.splitlines()[1:] == [*shown, "disk   ok      free"]

@@ -53,8 +53,8 @@ def test_a_shipped_cluster_is_placed_and_every_number_holds(evolve_json, tmp_pat
 
 
 def test_an_overfull_cluster_is_one_sentence(evolve):
-    said = evolve("place", CLUSTERS / "overfull.yaml", code=2)
-    assert "the models need 356.4 GB, and 4 GPUs of 80 GB have 320 GB" in said
+    output = evolve("place", CLUSTERS / "overfull.yaml", code=2)
+    assert "the models need 356.4 GB, and 4 GPUs of 80 GB have 320 GB" in output
 
 
 @pytest.mark.parametrize(("models", "gpus"), [(40, 16), pytest.param(100, 40, marks=pytest.mark.slow)])
@@ -79,8 +79,8 @@ def test_a_placement_that_nothing_beats_stays(evolve, evolve_json, tmp_path):
     assert (plan["program"], plan["moves"], plan["gap"]) == ("the current placement", [], 0.0)
     assert "no program found a better placement: nothing moves" in evolve("place", file, "--program", GREEDY)
     file.write_text(file.read_text().replace("m3: 2}", "m3: 0}"))  # two models on one GPU
-    said = evolve("place", file, "--program", GREEDY)
-    assert "1 model of 10.5 GB has to move" in said
+    output = evolve("place", file, "--program", GREEDY)
+    assert "1 model of 10.5 GB has to move" in output
 
 
 @pytest.mark.slow
@@ -92,14 +92,14 @@ def test_what_is_too_slow_is_cut_off_and_what_fails_says_why(evolve, evolve_json
     assert plan["program"] == "the current placement"  # the best that is known
     text = file.read_text().partition("current:")[0]
     (tmp_path / "new.yaml").write_text(text)
-    said = json.loads(
+    output = json.loads(
         evolve("place", tmp_path / "new.yaml", "--program", program, "--seconds", "0.5", "--json", code=1)
     )
-    assert said["pressure"] is None or said["program"] == "the exact solver's placement"
+    assert output["pressure"] is None or output["program"] == "the exact solver's placement"
     program.write_text("def compute_model_placement(gpu_num, models):\n    return {0: models}\n")
-    said = evolve("place", tmp_path / "new.yaml", "--program", program, code=1)
-    assert "the models on a GPU take all of its memory, or more" in said
-    assert "No program found a placement" in said
+    output = evolve("place", tmp_path / "new.yaml", "--program", program, code=1)
+    assert "the models on a GPU take all of its memory, or more" in output
+    assert "No program found a placement" in output
 
 
 @pytest.mark.slow
@@ -120,8 +120,8 @@ def test_thousands_of_models_are_answered_in_time(evolve_json, tmp_path, count):
 def test_a_program_of_a_run_of_another_task_is_refused(evolve, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     evolve("run", "--task", "circle_packing", "--generations", "1", "--name", "other", "--set", "workers=1")
-    said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", "other:best", code=2)
-    assert "only programs of placement can place models" in said
+    output = evolve("place", CLUSTERS / "sixteen.yaml", "--program", "other:best", code=2)
+    assert "only programs of placement can place models" in output
 
 
 def test_hardly_any_memory_left_is_placed_and_the_solver_loses_nothing(evolve_json, tmp_path):
@@ -137,9 +137,9 @@ def test_hardly_any_memory_left_is_placed_and_the_solver_loses_nothing(evolve_js
 def test_a_program_that_fails_is_reported_even_with_a_placement(evolve, evolve_json, tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("x = (\n")
-    said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
-    assert "No program found a placement: this one is the current placement." in said
-    assert "SyntaxError" in said or "was never closed" in said
+    output = evolve("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
+    assert "No program found a placement: this one is the current placement." in output
+    assert "SyntaxError" in output or "was never closed" in output
     plan = evolve_json("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "0.3", code=1)
     assert plan["program"] == "the current placement"
     file = tmp_path / "new.yaml"
@@ -154,8 +154,8 @@ def test_a_program_that_fails_is_reported_even_with_a_placement(evolve, evolve_j
 @pytest.mark.parametrize("name", ["there.svg", "nowhere/at.svg", "."])
 def test_a_picture_that_cannot_be_written_is_refused_before_any_work(evolve, tmp_path, name):
     (tmp_path / "there.svg").write_text("mine")
-    said = evolve("place", CLUSTERS / "sixteen.yaml", "--seconds", "600", "--svg", tmp_path / name, code=2)
-    assert "exists already" in said or "cannot be written" in said or "is a folder" in said
+    output = evolve("place", CLUSTERS / "sixteen.yaml", "--seconds", "600", "--svg", tmp_path / name, code=2)
+    assert "exists already" in output or "cannot be written" in output or "is a folder" in output
 
 
 def test_a_new_model_does_not_move(evolve, tmp_path):
@@ -164,16 +164,16 @@ def test_a_new_model_does_not_move(evolve, tmp_path):
         "gpus: {count: 2, memory_gb: 80}\nmodels: [{name: a, size_gb: 20, rate: 1, slo: 1}, "
         "{name: b, size_gb: 50, rate: 1, slo: 1}]\ncurrent: {a: 1}\n"
     )
-    said = evolve("place", file, "--program", GREEDY, "--seconds", "0.3")
-    assert "; nothing moves" in said and "1 model of 50 GB on no GPU yet" in said
+    output = evolve("place", file, "--program", GREEDY, "--seconds", "0.3")
+    assert "; nothing moves" in output and "1 model of 50 GB on no GPU yet" in output
 
 
 def test_a_cluster_that_ships_is_known_by_its_name_anywhere(evolve, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = evolve("place", "overfull", code=2)
-    assert "overfull.yaml" in said
-    said = evolve("place", "nowhere", code=2)
-    assert "nowhere: is neither a file nor a shipped cluster (overfull, sixteen, sixty_four)" in said
+    output = evolve("place", "overfull", code=2)
+    assert "overfull.yaml" in output
+    output = evolve("place", "nowhere", code=2)
+    assert "nowhere: is neither a file nor a shipped cluster (overfull, sixteen, sixty_four)" in output
 
 
 def test_gpus_stand_by_number_and_what_is_left_out_says_where_it_is(evolve, tmp_path):

@@ -120,7 +120,7 @@ def test_a_models_patches_of_a_c_program_are_applied_judged_and_recorded(tmp_pat
 def test_an_offline_run_shortens_the_tours_and_is_the_same_again(tmp_path, evolve, evolve_json, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = ("--task", "tours", "--parallel", "1", "--seed", "6")
-    said = evolve("run", "--name", "whole", *options, "--generations", "2")
+    output = evolve("run", "--name", "whole", *options, "--generations", "2")
     evolve("run", "--name", "cut", *options, "--generations", "1")
     evolve("resume", "cut", "--generations", "2")
     whole, cut = evolve_json("list", "whole"), evolve_json("list", "cut")
@@ -128,8 +128,8 @@ def test_an_offline_run_shortens_the_tours_and_is_the_same_again(tmp_path, evolv
     values = [program["value"] for program in whole["programs"] if program["correct"]]
     initial = next(program["value"] for program in whole["programs"] if program["generation"] == 0)
     assert min(values) < 0.96 * initial
-    assert "In C it changes numbers only." in said
-    assert "best.c" in said
+    assert "In C it changes numbers only." in output
+    assert "best.c" in output
     patches = " ".join(program["patch_name"] for program in whole["programs"])
     assert any(f"_{name}" in patches for name in ("hottest", "coldest", "levels", "tries"))
 
@@ -151,9 +151,9 @@ def test_a_machine_without_a_compiler_is_reported_in_one_sentence(tmp_path, evol
     script = folder / "evaluate.py"
     script.write_text(script.read_text().replace('("cc", "gcc", "clang")', '("no-such-compiler",)'))
     for words in (("run", "--task", folder), ("score", INITIAL, "--task", folder)):
-        said = evolve(*words, code=3)
-        assert said.count("there is no C compiler (no-such-compiler): install one") == 1
-        assert said.count("\n") == 1
+        output = evolve(*words, code=3)
+        assert output.count("there is no C compiler (no-such-compiler): install one") == 1
+        assert output.count("\n") == 1
     assert "there is no C compiler" in evolve("doctor", "--task", folder, code=1)
     assert not (tmp_path / "runs").exists()
 
@@ -161,8 +161,8 @@ def test_a_machine_without_a_compiler_is_reported_in_one_sentence(tmp_path, evol
 def test_a_program_of_another_language_than_the_tasks_is_refused(tmp_path, evolve, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.c").write_text("int main(void) { return 0; }\n")
-    said = evolve("run", "--task", "placement", "--set", "initial=mine.c", code=2)
-    assert "mine.c: the file name says C, but programs of the task 'placement' are Python" in said
+    output = evolve("run", "--task", "placement", "--set", "initial=mine.c", code=2)
+    assert "mine.c: the file name says C, but programs of the task 'placement' are Python" in output
     (tmp_path / "mine.py").write_text("x = 1\n")
     assert "the file name says Python" in evolve("run", "--task", "tours", "--set", "initial=mine.py", code=2)
 
@@ -180,8 +180,8 @@ def test_without_bubblewrap_a_program_that_may_not_be_executed_meets_the_levels_
     (folder / "initial.c").write_text("int main(void) { return 0; }\n")
     build = 'subprocess.run(["cc", "-o", "prog", sys.argv[1]], check=True)'
     (folder / "evaluate.py").write_text(f'import subprocess, sys\n{build}\nsubprocess.run(["./prog"], check=True)\n')
-    said = evolve("run", "--task", folder, code=3)
-    assert "sandbox level standard lets no file be made executable" in said
-    assert "Permission denied: './prog'" in said
-    assert "install bubblewrap" in said
-    assert "the fault is this machine's" in said
+    output = evolve("run", "--task", folder, code=3)
+    assert "sandbox level standard lets no file be made executable" in output
+    assert "Permission denied: './prog'" in output
+    assert "install bubblewrap" in output
+    assert "the fault is this machine's" in output

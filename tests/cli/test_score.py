@@ -110,7 +110,7 @@ def test_an_exception_cannot_write_to_the_terminal(programs, evolve, evolve_json
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["missing.py"], "missing.py: cannot be read"),
         (["."], "is not a file"),
@@ -119,10 +119,10 @@ def test_an_exception_cannot_write_to_the_terminal(programs, evolve, evolve_json
         (["x" * 5000], "cannot be read"),
     ],
 )
-def test_bad_input_is_one_sentence_and_nothing_is_scored(programs, evolve, words, said):
+def test_bad_input_is_one_sentence_and_nothing_is_scored(programs, evolve, words, message):
     programs(good="def compute_model_placement(gpu_num, models):\n    return {}\n")
     text = evolve("score", "good.py", *words, code=2)
-    assert said in text
+    assert message in text
     assert text.count("\n") == 1
 
 
@@ -210,17 +210,17 @@ def test_ctrl_c_is_heard_while_an_exact_solver_searches(tmp_path, started):
 
 
 @pytest.mark.parametrize(
-    ("judge", "said"),
+    ("judge", "message"),
     [
         ("def judge(instance, answer):\n    return 1 / 0\n", "judge.py line 2, judge(): raised ZeroDivisionError"),
         ("def judge(instance, answer):\n    return None\n", "judge(): returned None (NoneType), not an int"),
         ("nonsense\n", "judge.py line 1, while it was loaded: raised NameError"),
     ],
 )
-def test_a_mistake_in_a_judge_is_one_sentence(tmp_path, monkeypatch, evolve, judge, said):
+def test_a_mistake_in_a_judge_is_one_sentence(tmp_path, monkeypatch, evolve, judge, message):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(Path(__file__).parent.parent / "data" / "curve", "task")
     Path("task/judge.py").write_text(judge)
     text = evolve("score", "task/initial.py", "--task", "task", code=2)
-    assert said in text
+    assert message in text
     assert text.count("\n") == 1

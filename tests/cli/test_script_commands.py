@@ -18,8 +18,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_score_says_that_a_score_is_self_judged(tmp_path, evolve, evolve_json):
     task = folder(tmp_path)
-    said = evolve("score", task / "initial.py", "--task", task)
-    assert "score (self-judged)" in said
+    output = evolve("score", task / "initial.py", "--task", task)
+    assert "score (self-judged)" in output
     (row,) = evolve_json("score", task / "initial.py", "--task", task)
     assert (row["self_judged"], row["combined_score"], row["correct"]) == (True, 1.5, True)
 
@@ -56,12 +56,12 @@ def test_what_has_no_place_is_one_sentence(tmp_path, evolve):
         "score", program, "--task", task, "--fresh", "3", code=2
     )
     (task / "task.yaml").write_text("suites: {a: {held_out: b}, b: {}}\n")
-    said = evolve("score", program, "--task", task, code=2)
-    assert "suites.a.held_out has no place without judge.py: the script scores programs itself" in said
-    assert "Traceback" not in said
+    output = evolve("score", program, "--task", task, code=2)
+    assert "suites.a.held_out has no place without judge.py: the script scores programs itself" in output
+    assert "Traceback" not in output
     (task / "task.yaml").write_text("environment: [SURELY_NOT_SET]\n")
-    said = evolve("score", program, "--task", task, code=3)
-    assert "needs the environment variable SURELY_NOT_SET, which is not set" in said
+    output = evolve("score", program, "--task", task, code=3)
+    assert "needs the environment variable SURELY_NOT_SET, which is not set" in output
 
 
 def test_doctor_says_what_a_task_without_a_judge_is(tmp_path, evolve_json):

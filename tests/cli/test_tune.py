@@ -103,17 +103,17 @@ def test_a_file_is_tuned_and_written_and_scores_what_was_said(run, evolve, evolv
     assert Path("better.py").read_text() == found["source"]
     (row,) = evolve_json("score", "better.py", "--task", "mine")
     assert row["combined_score"] == found["score"] > found["score_before"]
-    said = evolve("tune", "mine/initial.py", "--task", "mine", "--evaluations", 25, "-o", "better.py", code=2)
-    assert "exists already" in said
+    output = evolve("tune", "mine/initial.py", "--task", "mine", "--evaluations", 25, "-o", "better.py", code=2)
+    assert "exists already" in output
 
 
 def test_where_nothing_is_better_nothing_is_recorded_and_the_output_says_so(run, evolve):
     Path("mine/initial.py").write_text("UNUSED = 3.5\n\n\n" + BARE)
     evolve("run", "--task", "mine", "--generations", 1, "--name", "bare", code=1)
     before = list(events_of(Path("runs/bare/journal.jsonl")))
-    said = evolve("tune", "bare", "0", code=1)
-    assert "1 number searched in 2 evaluations" in said
-    assert "nothing was recorded" in said
+    output = evolve("tune", "bare", "0", code=1)
+    assert "1 number searched in 2 evaluations" in output
+    assert "nothing was recorded" in output
     assert list(events_of(Path("runs/bare/journal.jsonl"))) == before
     assert "No better program" in evolve("tune", "mine/initial.py", "--task", "mine", code=1)
 
@@ -131,18 +131,18 @@ def test_what_cannot_be_tuned_is_said_in_one_sentence(run, evolve):
         (["r", "best", "--suite", "x"], "--suite is for a FILE"),
         ([sorting / "initial.py", "--task", sorting], "is a speed"),
     ):
-        said = evolve("tune", *words, code=2)
-        assert sentence in said
-        assert len(said.strip().splitlines()) == 1
+        output = evolve("tune", *words, code=2)
+        assert sentence in output
+        assert len(output.strip().splitlines()) == 1
 
 
 def test_a_file_whose_score_has_chance_in_it_is_measured_twice_and_refused(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
     make_folder(tmp_path / "noisy", initial=NOISY)
     words = ["tune", "noisy/initial.py", "--task", "noisy", "--evaluations", 10]
-    said = evolve(*words, "-o", "better.py", code=2)
-    assert "noisy/initial.py: its score is another one at each measurement (3." in said
-    assert "chance" in said
+    output = evolve(*words, "-o", "better.py", code=2)
+    assert "noisy/initial.py: its score is another one at each measurement (3." in output
+    assert "chance" in output
     assert not Path("better.py").exists()
 
 
@@ -165,8 +165,8 @@ def test_a_program_of_a_run_whose_score_has_chance_in_it_is_refused(tmp_path, mo
     make_folder(tmp_path / "noisy", initial=NOISY)
     evolve("run", "--task", "noisy", "--generations", 2, "--parallel", 1, "--name", "r")
     before = list(events_of(Path("runs/r/journal.jsonl")))
-    said = evolve("tune", "r", "0", "--evaluations", 10, code=2)
-    assert "generation 0: the score of the initial program is another one at each measurement" in said
+    output = evolve("tune", "r", "0", "--evaluations", 10, code=2)
+    assert "generation 0: the score of the initial program is another one at each measurement" in output
     assert list(events_of(Path("runs/r/journal.jsonl"))) == before
 
 
@@ -210,16 +210,16 @@ def test_in_a_run_the_kind_tune_asks_no_model(tmp_path, monkeypatch, evolve, evo
 def test_a_run_of_a_task_that_measures_speed_has_no_kind_tune(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
     sorting = Path(__file__).parent.parent / "data" / "sorting"
-    said = evolve("run", "--task", sorting, "--generations", 1, "--set", "search.kinds.tune=1", code=2)
-    assert "search.kinds.tune" in said
-    assert "speed" in said
+    output = evolve("run", "--task", sorting, "--generations", 1, "--set", "search.kinds.tune=1", code=2)
+    assert "search.kinds.tune" in output
+    assert "speed" in output
 
 
 def test_a_run_whose_initial_score_has_chance_in_it_has_no_kind_tune(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
     make_folder(tmp_path / "noisy", initial=NOISY)
-    said = evolve("run", "--task", "noisy", "--generations", 1, "--name", "r", *KINDS, *TUNED, code=2)
-    assert "search.kinds.tune is not 0: the score of the initial program is another one at each measurement" in said
+    output = evolve("run", "--task", "noisy", "--generations", 1, "--name", "r", *KINDS, *TUNED, code=2)
+    assert "search.kinds.tune is not 0: the score of the initial program is another one at each measurement" in output
     assert not Path("runs/r").exists()
 
 

@@ -65,8 +65,8 @@ def test_a_run_goes_on_from_it_as_if_it_had_never_been_made(begun, evolve, evolv
 
 def test_an_initial_program_without_numbers_is_said_to_have_none(begun, tmp_path, evolve):
     (tmp_path / "bare.py").write_text(BARE)
-    said = evolve(*begun, "--name", "r", "--set", "initial=bare.py", "--tuning-baseline", 10, code=1)
-    assert "The initial program has no numbers to tune." in said
+    output = evolve(*begun, "--name", "r", "--set", "initial=bare.py", "--tuning-baseline", 10, code=1)
+    assert "The initial program has no numbers to tune." in output
     assert baselines("r")[0]["tuning"]["evaluations"] == 0
 
 
@@ -76,8 +76,8 @@ def test_what_cannot_be_measured_is_said_before_anything_is_asked(begun, tmp_pat
     noisy = "# EVOLVE-BLOCK-START\nimport json, random\nRATE = 0.5\ndef result():\n"
     noisy += '    return json.dumps({"correct": True, "combined_score": RATE * random.random()})\n# EVOLVE-BLOCK-END\n'
     make_folder(tmp_path / "noisy", initial=noisy)
-    said = evolve("run", "--task", "noisy", "--generations", 1, "--name", "n", "--tuning-baseline", 10, code=2)
-    assert "--tuning-baseline: of the initial program its score is another one at each measurement" in said
+    output = evolve("run", "--task", "noisy", "--generations", 1, "--name", "n", "--tuning-baseline", 10, code=2)
+    assert "--tuning-baseline: of the initial program its score is another one at each measurement" in output
     assert not Path("runs").exists()
     assert main(["run", "--task", "noisy", "--generations", "1", "--name", "n"]) in (0, 1)
     before = journal("n")
@@ -102,10 +102,10 @@ def test_after_ctrl_c_it_is_not_on_record_and_can_be_made_later(begun, tmp_path,
     wait_until(lambda: out.exists() and "Tuning the initial program's numbers" in out.read_text(), process)
     os.kill(process.pid, signal.SIGINT)
     process.join(60)
-    said = out.read_text()
+    output = out.read_text()
     assert process.exitcode == 130
-    assert "Finished: the limit of" in said
-    assert "the tuning baseline is not on record: it was interrupted. To measure it: " in said
-    assert f"resume {Path('runs/r')} --tuning-baseline 90000" in said
+    assert "Finished: the limit of" in output
+    assert "the tuning baseline is not on record: it was interrupted. To measure it: " in output
+    assert f"resume {Path('runs/r')} --tuning-baseline 90000" in output
     assert not baselines("r")
     assert "with the evaluations of 10 proposals, reaches" in evolve("resume", "r", "--tuning-baseline", 10, code=1)

@@ -65,7 +65,7 @@ def test_a_configuration_on_record_is_not_priced_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("any: 3", "any must map models"),
         ("any: {m: 3}", "any, m: must be a mapping"),
@@ -76,9 +76,9 @@ def test_a_configuration_on_record_is_not_priced_again() -> None:
         ("- a", "must be a mapping"),
     ],
 )
-def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "prices.yaml"
     file.write_text(text)
-    with pytest.raises(InputError, match=re.escape(said)) as wrong:
+    with pytest.raises(InputError, match=re.escape(message)) as wrong:
         configured({"models": [{"model": "m"}], "prices": str(file)})
     assert str(file) in str(wrong.value)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from evolve.core.errors import ProgramError
 from evolve.core.program import check_program, evolve_regions, normalised_hash, split_lines
+from evolve.core.python_source import MAX_DEPTH, MAX_SOURCE_BYTES, parsed
 from evolve.lang.languages import PYTHON
-from evolve.lang.python_source import MAX_DEPTH, MAX_SOURCE_BYTES, parsed
 
 PROGRAM = "import math\n# EVOLVE-BLOCK-START\ndef solve(x):\n    return x\n# EVOLVE-BLOCK-END\nprint\n"
 TOO_DEEP = ["x = " + "-" * 60_000 + "1", "x = 1" + "+1" * 30_000, "x" + ".a" * 30_000, "(" * 30_000]

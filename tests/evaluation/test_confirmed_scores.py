@@ -25,7 +25,7 @@ from evolve.archive.ranking import paired_scores, rank_score
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.evaluation.evaluators import open_evaluators
-from evolve.evaluation.generalising import try_new_orders
+from evolve.evaluation.generalisation import try_new_orders
 from evolve.loop.rerun.driving import rerun
 from evolve.progress import Confirmed
 from evolve.review.generations import csv_text
@@ -92,10 +92,10 @@ def test_a_step_is_the_same_number_on_the_pages_and_in_lineage_and_show(
         base = archive.find(str(row["base"]))
         assert row["change"] == rank_score(program) - rank_score(base)
         assert row["change"] != program.combined_score - base.combined_score
-        said = f"{scale.worded(row['change'] * scale.direction.sign)} by medians"
+        change = f"{scale.worded(row['change'] * scale.direction.sign)} by medians"
         for command in (["lineage", "r", program.commit], ["show", "r", program.commit]):
             assert main(command) == 0
-            assert said in capsys.readouterr().out
+            assert change in capsys.readouterr().out
         assert main(["show", "r", program.commit, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["change"] == row["change"]
 

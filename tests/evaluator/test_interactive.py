@@ -205,7 +205,7 @@ def at(item: int, does: str, instance: int = 1) -> str:
 
 
 @pytest.mark.parametrize(
-    ("does", "outcome", "said"),
+    ("does", "outcome", "message"),
     [
         ("raise KeyError('nothing')", Outcome.EXCEPTION, "KeyError: 'nothing' (line 5, in choose_bin)"),
         ("return 'a bin'", Outcome.INVALID_OUTPUT, "'str' object cannot be interpreted as an integer"),
@@ -219,7 +219,7 @@ def at(item: int, does: str, instance: int = 1) -> str:
     ],
 )
 def test_a_failure_says_which_item_of_which_instance(
-    online: Task, unhurried: SandboxedEvaluator, does: str, outcome: Outcome, said: str
+    online: Task, unhurried: SandboxedEvaluator, does: str, outcome: Outcome, message: str
 ) -> None:
     if outcome is Outcome.TIMEOUT:
         evaluation = scored(ONLINE, at(30, does))
@@ -228,7 +228,7 @@ def test_a_failure_says_which_item_of_which_instance(
     failed = evaluation.results[1]
     assert evaluation.results[0].outcome is Outcome.OK
     assert (failed.outcome, evaluation.outcome) == (outcome, outcome)
-    assert failed.detail.startswith("item 30: ") and said in failed.detail
+    assert failed.detail.startswith("item 30: ") and message in failed.detail
     assert "item 30 of instance 1 of 3 (60 items)" in evaluation.detail
     assert "instance 1 (60 items): item 30: " in evaluation.feedback
     survives = outcome in (Outcome.EXCEPTION, Outcome.INVALID_OUTPUT, Outcome.INFEASIBLE, Outcome.OOM)
@@ -326,7 +326,7 @@ def test_cancelling_ends_a_conversation_that_is_under_way(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("converse", "said"),
+    ("converse", "why"),
     [
         (
             "    yield {'size': 1}\n    raise KeyError('x')",
@@ -347,14 +347,14 @@ def test_cancelling_ends_a_conversation_that_is_under_way(folder: Path) -> None:
         ),
     ],
 )
-def test_what_a_judge_does_wrong_is_reported_by_file_line_and_function(folder: Path, converse: str, said: str) -> None:
+def test_what_a_judge_does_wrong_is_reported_by_file_line_and_function(folder: Path, converse: str, why: str) -> None:
     folder = judged(folder, f"def converse(instance):\n{converse}\n")
     with pytest.raises(TaskError) as caught:
         if "finally" in converse:
             scored(folder, "def choose_bin(size):\n    raise ValueError\n")
         task = load_task(str(folder))
         task.judge.judge(task.suite().instances[0], [0])
-    assert said in str(caught.value) and "judge.py" in str(caught.value)
+    assert why in str(caught.value) and "judge.py" in str(caught.value)
 
 
 def test_a_judge_that_never_ends_is_the_tasks_fault(folder: Path) -> None:
@@ -385,21 +385,21 @@ def test_a_task_has_one_kind_of_judge(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (("def begin(", "def prepare("), "adapter.py: does not define begin()"),
         (("return prepare", "return None"), "begin() must return a function"),
         (("size = asked['size']", "size = asked['sise']"), "raised KeyError: 'sise'"),
     ],
 )
-def test_an_adapter_that_is_wrong_is_the_tasks_fault(folder: Path, change: tuple[str, str], said: str) -> None:
+def test_an_adapter_that_is_wrong_is_the_tasks_fault(folder: Path, change: tuple[str, str], message: str) -> None:
     adapter = folder / "adapter.py"
     text = adapter.read_text().replace('asked["size"]', "asked['size']")
     assert change[0] in text
     adapter.write_text(text.replace(*change))
     with pytest.raises(TaskError) as caught:
         scored(folder, BEST_FIT)
-    assert said in str(caught.value) and "adapter.py" in str(caught.value)
+    assert message in str(caught.value) and "adapter.py" in str(caught.value)
 
 
 def test_the_first_draw_does_not_tell_the_items_to_come(online: Task) -> None:

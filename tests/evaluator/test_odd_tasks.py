@@ -167,7 +167,7 @@ def test_numpys_scalars_are_the_numbers_that_they_are(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "said"),
+    ("judge", "message"),
     [
         ("INSTANCES = 3\n", "INSTANCES is 3 (int), not a list of at least one instance"),
         ("INSTANCES = []\n", "INSTANCES is [] (list), not a list"),
@@ -178,16 +178,16 @@ def test_numpys_scalars_are_the_numbers_that_they_are(make: Make) -> None:
         ("INSTANCES = [1]\ndef summarise(verdicts, instances): return {'other': 1}\n", "gave no 'score'"),
     ],
 )
-def test_instances_and_metrics_that_are_none_get_their_sentence(make: Make, judge: str, said: str) -> None:
+def test_instances_and_metrics_that_are_none_get_their_sentence(make: Make, judge: str, message: str) -> None:
     folder = make("def judge(instance, answer): return 1\n" + judge)
     with pytest.raises(TaskError) as raised:
         scored(folder)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "judge.py" in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("yaml", "said"),
+    ("yaml", "message"),
     [
         ("name: ../up\n", "line 1: name: must be a plain name"),
         ("\nname: two words\n", "line 2: name: must be a plain name"),
@@ -206,11 +206,11 @@ def test_instances_and_metrics_that_are_none_get_their_sentence(make: Make, judg
         ("suites: {a: {best_known: [{value: 3}]}}\n", "best_known[0].source is missing"),
     ],
 )
-def test_what_task_yaml_says_wrongly_is_reported_by_line_and_key(make: Make, yaml: str, said: str) -> None:
+def test_what_task_yaml_says_wrongly_is_reported_by_line_and_key(make: Make, yaml: str, message: str) -> None:
     folder = make(ECHO, yaml)
     with pytest.raises(TaskError) as raised:
         scored(folder)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_package_that_is_not_installed_or_does_not_work_gets_its_sentence(make: Make) -> None:
@@ -249,17 +249,17 @@ def test_scipy_computes_in_the_sandbox(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("def one(x): return 1\ndef two(x): return 2\n", "which function is called? .* (found: one, two)"),
         ("_hidden = 3\n", "(found: none)"),
         ("def (:\n", "initial.py line 1: is not Python"),
     ],
 )
-def test_an_entry_point_that_cannot_be_decided_gets_its_sentence(make: Make, source: str, said: str) -> None:
+def test_an_entry_point_that_cannot_be_decided_gets_its_sentence(make: Make, source: str, message: str) -> None:
     with pytest.raises(TaskError) as raised:
         load_task(str(make(ECHO, initial=source)))
-    for part in said.split(" .* "):
+    for part in message.split(" .* "):
         assert part in str(raised.value)
 
 

@@ -55,13 +55,13 @@ GOES_ON = [
 ]
 
 
-@pytest.mark.parametrize(("body", "outcome", "said"), GOES_ON, ids=[case[0].replace("\n", "; ") for case in GOES_ON])
+@pytest.mark.parametrize(("body", "outcome", "message"), GOES_ON, ids=[case[0].replace("\n", "; ") for case in GOES_ON])
 def test_after_a_failure_that_leaves_the_process_whole_the_next_instance_runs(
-    evaluator: SandboxedEvaluator, body: str, outcome: Outcome, said: str
+    evaluator: SandboxedEvaluator, body: str, outcome: Outcome, message: str
 ) -> None:
     evaluation = evaluator.evaluate(program(body))
     assert evaluation.outcome is outcome, evaluation.detail
-    assert said in evaluation.detail
+    assert message in evaluation.detail
     assert [result.outcome for result in evaluation.results] == [
         Outcome.OK,
         Outcome.OK,
@@ -89,13 +89,13 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("body", "outcome", "said"), ENDS, ids=[case[0].replace("\n", "; ") for case in ENDS])
+@pytest.mark.parametrize(("body", "outcome", "message"), ENDS, ids=[case[0].replace("\n", "; ") for case in ENDS])
 def test_after_a_death_the_rest_is_not_run(
-    evaluator: SandboxedEvaluator, body: str, outcome: Outcome, said: str
+    evaluator: SandboxedEvaluator, body: str, outcome: Outcome, message: str
 ) -> None:
     evaluation = evaluator.evaluate(program(body))
     assert evaluation.outcome is outcome, evaluation.detail
-    assert said in evaluation.detail
+    assert message in evaluation.detail
     assert [result.outcome for result in evaluation.results[3:]] == [Outcome.NOT_RUN, Outcome.NOT_RUN]
     assert evaluation.combined_score == 0.4
     assert evaluator.evaluate(HONEST).correct
@@ -133,15 +133,15 @@ LOAD_ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "said"), LOAD_ERRORS, ids=[repr(case[0][:40]) for case in LOAD_ERRORS])
-def test_a_program_that_does_not_load_gets_the_reason(evaluator: SandboxedEvaluator, source: str, said: str) -> None:
+@pytest.mark.parametrize(("source", "message"), LOAD_ERRORS, ids=[repr(case[0][:40]) for case in LOAD_ERRORS])
+def test_a_program_that_does_not_load_gets_the_reason(evaluator: SandboxedEvaluator, source: str, message: str) -> None:
     evaluation = evaluator.evaluate(source)
     expected = {"while True: pass": Outcome.CPU_LIMIT, "import os\nos._exit(0)": Outcome.EXITED}
     assert evaluation.outcome is expected.get(source, Outcome.LOAD_ERROR)
-    assert said in evaluation.detail
+    assert message in evaluation.detail
     assert {result.outcome for result in evaluation.results} == {Outcome.NOT_RUN}
     assert evaluation.combined_score == 0
-    assert said[:40] in evaluation.feedback
+    assert message[:40] in evaluation.feedback
 
 
 def test_what_the_compiler_makes_gigabytes_of_is_held_by_the_limits(evaluator: SandboxedEvaluator) -> None:

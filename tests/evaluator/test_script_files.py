@@ -49,8 +49,8 @@ def seen(task: Task, level: str, names: list[str]) -> list[str]:
     with opened(task, level) as evaluator:
         found = evaluator.evaluate(LOOKS.format(names=names))
     assert found.correct, found.detail
-    said = found.feedback.split()
-    return [name for name in names if name in said]
+    words = found.feedback.split()
+    return [name for name in names if name in words]
 
 
 def files(folder: Path, *names: str) -> Path:

@@ -86,7 +86,7 @@ def test_any_document_is_a_result_or_gets_a_reason(document: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{"correct": true, "combined_score": NaN}', "NaN is not JSON"),
         ('{"correct": true, "combined_score": -Infinity}', "-Infinity is not JSON"),
@@ -119,10 +119,10 @@ def test_any_document_is_a_result_or_gets_a_reason(document: dict[str, Any]) -> 
         ("1" * 10_000, "number too long"),
     ],
 )
-def test_what_is_no_result_is_refused_with_the_reason(text: str, said: str) -> None:
+def test_what_is_no_result_is_refused_with_the_reason(text: str, message: str) -> None:
     with pytest.raises(ResultError) as caught:
         read_result(text.encode())
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:

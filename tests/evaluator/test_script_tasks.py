@@ -94,12 +94,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("keys", "said"), REFUSED, ids=[str(keys) for keys, _ in REFUSED])
-def test_what_does_not_fit_is_refused_by_key_and_value(tmp_path: Path, keys: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("keys", "message"), REFUSED, ids=[str(keys) for keys, _ in REFUSED])
+def test_what_does_not_fit_is_refused_by_key_and_value(tmp_path: Path, keys: dict[str, Any], message: str) -> None:
     (tmp_path / "elsewhere.py").write_text("")
     folder = make_folder(tmp_path / "mine", **keys)
     (folder / "initial.txt").write_text("")
-    with pytest.raises(TaskError, match=said):
+    with pytest.raises(TaskError, match=message):
         load_task(str(folder))
 
 

@@ -86,15 +86,15 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), REFUSED, ids=[text for text, _ in REFUSED])
+@pytest.mark.parametrize(("text", "message"), REFUSED, ids=[text for text, _ in REFUSED])
 def test_a_result_that_is_none_is_no_verdict_but_the_programs_failure(
-    evaluator: ScriptEvaluator, text: str, said: str
+    evaluator: ScriptEvaluator, text: str, message: str
 ) -> None:
     found = evaluator.evaluate(says_text(text))
     assert (found.outcome, found.correct, found.combined_score) == (Outcome.INVALID_OUTPUT, False, 0.0)
     assert found.self_judged
-    assert said in found.detail
-    assert said in found.feedback
+    assert message in found.detail
+    assert message in found.feedback
 
 
 def test_what_the_script_calls_incorrect_is_not_correct_whatever_its_score(evaluator: ScriptEvaluator) -> None:

@@ -79,15 +79,15 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("body", "said"), WRONG, ids=[body[-40:] for body, _ in WRONG])
+@pytest.mark.parametrize(("body", "expected"), WRONG, ids=[body[-40:] for body, _ in WRONG])
 def test_whatever_a_judge_does_wrong_is_reported_of_the_judge(
-    judged: Callable[..., Path], body: str, said: str
+    judged: Callable[..., Path], body: str, expected: str
 ) -> None:
     task = load_task(str(judged(body)))
     with pytest.raises(TaskError) as raised:
         task.judge.judge(task.suite().instances[0], 0)
     message = str(raised.value)
-    assert said in message
+    assert expected in message
     assert "judge.py line " in message
     assert message.isprintable() and len(message) < 1000
 
@@ -108,7 +108,7 @@ def test_a_judge_that_stumbles_over_an_answer_is_the_tasks_fault_too(judged: Cal
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ("raise KeyError('cost')", "line 5, summarise(): raised KeyError: 'cost'"),
         ("return 0.5", "summarise(): returned 0.5 (float), not numbers by name"),
@@ -120,12 +120,12 @@ def test_a_judge_that_stumbles_over_an_answer_is_the_tasks_fault_too(judged: Cal
         ("return {'a': 1}", "gave no 'combined_score', which is the objective's metric"),
     ],
 )
-def test_whatever_summarise_does_wrong_is_reported_of_it(judged: Callable[..., Path], more: str, said: str) -> None:
+def test_whatever_summarise_does_wrong_is_reported_of_it(judged: Callable[..., Path], more: str, message: str) -> None:
     task = load_task(str(judged(GOOD.format(7), f"def summarise(verdicts, instances):\n    {more}\n")))
     instances = task.suite().instances
     with pytest.raises(TaskError) as raised:
         task.judge.summarise([Verdict(outcome=Outcome.OK, cost=Fraction(7))] * len(instances), instances)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_the_other_functions_of_a_judge_are_reported_likewise(judged: Callable[..., Path]) -> None:
@@ -151,7 +151,7 @@ def test_the_other_functions_of_a_judge_are_reported_likewise(judged: Callable[.
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("def judge(:\n", "judge.py line 1: is not Python (invalid syntax)"),
         ("import json\nx = [\n", "judge.py line 2: is not Python ('[' was never closed)"),
@@ -170,11 +170,11 @@ def test_the_other_functions_of_a_judge_are_reported_likewise(judged: Callable[.
         ("x = 1\0\n", "judge.py"),
     ],
 )
-def test_a_judge_that_does_not_load_is_reported_at_once(folder: Path, text: str, said: str) -> None:
+def test_a_judge_that_does_not_load_is_reported_at_once(folder: Path, text: str, message: str) -> None:
     (folder / "judge.py").write_text(text)
     with pytest.raises(TaskError) as raised:
         load_task(str(folder))
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 # -- helpers next to the judge -----------------------------------------------------------------------------------------
@@ -257,18 +257,18 @@ ADAPTER = "def prepare(instance):\n{}    return (instance['items'],), lambda ans
 
 
 def test_an_adapter_that_does_not_load_is_reported_by_its_line(folder: Path) -> None:
-    for text, said in (
+    for text, message in (
         ("x = (\n", "adapter.py line 1: is not Python"),
         ("import json\nimport nonesuch\n", "adapter.py line 2, while it was loaded: raised ModuleNotFoundError: "),
         ("x = 1\n", "adapter.py: does not define prepare()"),
         ("raise SystemExit(4)\n", "adapter.py line 1, while it was loaded: raised SystemExit: 4"),
     ):
         (folder / "adapter.py").write_text(text)
-        assert f"{folder}/{said}" in blamed(folder)
+        assert f"{folder}/{message}" in blamed(folder)
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("    instance['itmes']\n", "adapter.py line 2, prepare(): raised KeyError: 'itmes' on instance 0"),
         (
@@ -283,10 +283,10 @@ def test_an_adapter_that_does_not_load_is_reported_by_its_line(folder: Path) -> 
     ],
 )
 def test_an_adapter_that_fails_for_the_initial_program_too_is_the_tasks_fault(
-    folder: Path, line: str, said: str
+    folder: Path, line: str, message: str
 ) -> None:
     (folder / "adapter.py").write_text(ADAPTER.format(line))
-    assert said in blamed(folder, "# another program\n" + HONEST)
+    assert message in blamed(folder, "# another program\n" + HONEST)
 
 
 def test_a_program_that_breaks_its_adapter_has_failed_by_itself(folder: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_program_that_breaks_its_adapter_has_failed_by_itself(folder: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("return 1 / 0", "exact.py line 3, verify(): raised ZeroDivisionError: division by zero on instance 0"),
         ("return True", "verify(): returned True (bool), not a BoundCheck"),
@@ -316,13 +316,13 @@ def test_a_program_that_breaks_its_adapter_has_failed_by_itself(folder: Path) ->
         ("return BoundCheck(instance=4, holds=True, detail='')", "checked instance 4 instead of 0"),
     ],
 )
-def test_whatever_an_exact_solver_does_wrong_is_reported_of_it(folder: Path, body: str, said: str) -> None:
+def test_whatever_an_exact_solver_does_wrong_is_reported_of_it(folder: Path, body: str, message: str) -> None:
     (folder / "exact.py").write_text(
         f"from evaluator.task import BoundCheck\ndef verify(instance, *, limit_s):\n    {body}\n"
     )
     with pytest.raises(TaskError) as raised:
         list(load_task(str(folder)).verify())
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert f"{folder}/exact.py line " in str(raised.value)
 
 

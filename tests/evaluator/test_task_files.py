@@ -65,11 +65,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("keys", "said"), REFUSED, ids=[str(keys) for keys, _ in REFUSED])
+@pytest.mark.parametrize(("keys", "message"), REFUSED, ids=[str(keys) for keys, _ in REFUSED])
 def test_what_is_wrong_is_named_with_its_key_and_value(
-    changed: Callable[..., Task], keys: dict[str, Any], said: str
+    changed: Callable[..., Task], keys: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(TaskError, match=said):
+    with pytest.raises(TaskError, match=message):
         changed(**keys)
 
 
@@ -94,23 +94,23 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize(("entries", "said"), BOUNDS, ids=[str(entries) for entries, _ in BOUNDS])
+@pytest.mark.parametrize(("entries", "message"), BOUNDS, ids=[str(entries) for entries, _ in BOUNDS])
 def test_bounds_that_are_none_are_refused_with_file_and_place(
-    changed: Callable[..., Task], folder: Path, entries: list[dict[str, Any]], said: str
+    changed: Callable[..., Task], folder: Path, entries: list[dict[str, Any]], message: str
 ) -> None:
     (folder / "bounds.json").write_text(json.dumps({"bounds": [*entries, *[{}] * (5 - len(entries))]}))
-    with pytest.raises(TaskError, match=r"/smallest/bounds\.json: " + said):
+    with pytest.raises(TaskError, match=r"/smallest/bounds\.json: " + message):
         changed().suite()
 
 
 def test_instances_that_are_none_are_refused(changed: Callable[..., Task], folder: Path) -> None:
-    for text, said in (
+    for text, message in (
         ("[" * 100_000, "is not JSON"),
         ("{", "is not JSON"),
         ('{"instances": []}', "must hold a non-"),
     ):
         (folder / "instances.json").write_text(text)
-        with pytest.raises(TaskError, match=said):
+        with pytest.raises(TaskError, match=message):
             changed().suite()
 
 

@@ -31,7 +31,7 @@ def test_a_comment_in_the_evaluator_changes_nothing(tmp_path: Path) -> None:
         "import evaluator; from evaluator.task_files import load_task; from evaluator.version import version_of\n"
         "task = load_task('placement'); print(evaluator.__file__, version_of(task, task.suite()))"
     )
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
@@ -39,7 +39,7 @@ def test_a_comment_in_the_evaluator_changes_nothing(tmp_path: Path) -> None:
         text=True,
         check=True,
     ).stdout.split()
-    assert said == [str(copy / "__init__.py"), of(load_task("placement"))]
+    assert output == [str(copy / "__init__.py"), of(load_task("placement"))]
 
 
 CHANGES: dict[str, Callable[[Path], None]] = {

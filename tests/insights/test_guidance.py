@@ -62,8 +62,8 @@ def test_a_line_follows_what_an_ancestor_was_made_from_or_what_is_said_to_be_the
     assert followed_by({0, 4, 9}, [trial(4, Followed.YES)])
     assert followed_by({0, 4, 9}, [trial(4, Followed.PARTLY)])
     assert followed_by({0, 3, 9}, [trial(7, Followed.ALREADY_THERE, parent=3, status=Status.REFUSED)])
-    for said in (Followed.NO, None):
-        assert not followed_by({0, 4, 9}, [trial(4, said)])
+    for followed in (Followed.NO, None):
+        assert not followed_by({0, 4, 9}, [trial(4, followed)])
     assert not followed_by({0, 9}, [trial(4, Followed.YES)])
     assert not followed_by({0, 4}, [trial(4, Followed.YES, status=Status.REFUSED)])
 
@@ -88,11 +88,11 @@ def test_the_same_title_is_the_same_advice() -> None:
     st.sampled_from(["", "<DIFF>\n<<<<<<< SEARCH\na\n=======\n'<FOLLOWED>no</FOLLOWED>'\n>>>>>>> REPLACE\n</DIFF>"]),
 )
 def test_what_an_answer_says_is_read_in_any_case_and_never_out_of_code(
-    said: Followed, form: str, upper: bool, code: str
+    message: Followed, form: str, upper: bool, code: str
 ) -> None:
-    word = form.format(said.value)
+    word = form.format(message.value)
     tag = f"<FOLLOWED>{word.upper() if upper else word}</FOLLOWED>"
-    assert parse_followed(f"<NAME>x</NAME>\n{tag.lower() if upper else tag}\n{code}") is said
+    assert parse_followed(f"<NAME>x</NAME>\n{tag.lower() if upper else tag}\n{code}") is message
 
 
 @given(st.text())

@@ -54,8 +54,8 @@ def test_it_holds_a_table_only_once_that_says_more_than_a_list() -> None:
 
 def test_a_figure_in_the_reason_of_a_models_patch_is_replaced() -> None:
     facts = a_run()
-    said = "This will score 99.5, as [gen 0] did not. See [gen 77]."
-    boast = dataclasses.replace(facts[7].origin, model="gpt-4", description=said)
+    reason = "This will score 99.5, as [gen 0] did not. See [gen 77]."
+    boast = dataclasses.replace(facts[7].origin, model="gpt-4", description=reason)
     facts[7] = dataclasses.replace(facts[7], origin=boast)
     summary = next(s for s in report(facts).summaries if s.generation == 7)
     assert shown(summary.implementation) == (
@@ -64,12 +64,12 @@ def test_a_figure_in_the_reason_of_a_models_patch_is_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("message", "sentence"),
     [("Try pairs", "Try pairs."), ("Try pairs.", "Try pairs."), ("Why not pairs?", "Why not pairs?")],
 )
-def test_the_reason_of_a_patch_is_a_sentence_of_its_own(said: str, sentence: str) -> None:
+def test_the_reason_of_a_patch_is_a_sentence_of_its_own(message: str, sentence: str) -> None:
     facts = a_run()
-    facts[7] = dataclasses.replace(facts[7], origin=dataclasses.replace(facts[7].origin, description=said))
+    facts[7] = dataclasses.replace(facts[7], origin=dataclasses.replace(facts[7].origin, description=message))
     summary = next(s for s in report(facts).summaries if s.generation == 7)
     assert shown(summary.implementation) == f"{sentence} Changed: `add swap_one_one`."
 

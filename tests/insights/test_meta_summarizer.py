@@ -222,8 +222,8 @@ def test_a_program_that_does_the_same_as_another_one_needs_no_call(tmp_path: Pat
     report = run_round(ask, new=facts).report
     assert "# Generation 12:" not in ask.asked["meta/1/summaries/1/0"]
     assert report is not None
-    said = next(one for one in report.summaries if one.generation == 12)
-    assert "It does on every instance the same as generation 7." in shown(said.implementation)
+    summary = next(one for one in report.summaries if one.generation == 12)
+    assert "It does on every instance the same as generation 7." in shown(summary.implementation)
     only = Recorder(tmp_path, GOOD)
     run_round(only, new=[facts[0], facts[12]])
     assert list(only.asked) == ["meta/1/insights/1/0"]

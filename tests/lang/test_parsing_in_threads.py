@@ -5,7 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from evolve.lang.python_source import tree_of
+from evolve.core.python_source import tree_of
 
 SOURCE = "\n".join(f"def f{n}(x):\n    return [x * {n} + y for y in range({n}) if (y % 3, x)[0]]" for n in range(100))
 

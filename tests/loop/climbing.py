@@ -71,8 +71,8 @@ def meta_answer(prompt: str) -> str:
     """What fits the step of the meta-summarizer that a prompt is for."""
     if prompt.startswith("You describe programs"):
         generations = re.findall(r"^# Generation (\d+):", prompt, re.MULTILINE)
-        said = "- **Implementation**: steps.\n- **Performance**: it rose.\n- **Feedback**: go on.\n"
-        return "\n".join(f"## Generation {generation}\n{said}" for generation in generations)
+        summary = "- **Implementation**: steps.\n- **Performance**: it rose.\n- **Feedback**: go on.\n"
+        return "\n".join(f"## Generation {generation}\n{summary}" for generation in generations)
     titles = ("Successful Algorithmic Patterns", "Ineffective Approaches")
     titles += ("Implementation Insights", "Performance Analysis")
     parts = "\n".join(f"## {title}\n- a point\n" for title in titles)

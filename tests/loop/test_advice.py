@@ -34,16 +34,16 @@ SAID = {5: "yes", 6: "Already There.", 7: "partly", 8: "no", 9: None, 10: "perha
 
 
 def meta(recommendations: str) -> dict[str, str]:
-    said = "- **Implementation**: steps.\n- **Feedback**: go on, [gen 1] did.\n"
-    summaries = "\n".join(f"## Generation {generation}\n{said}" for generation in range(1, 40))
+    summary = "- **Implementation**: steps.\n- **Feedback**: go on, [gen 1] did.\n"
+    summaries = "\n".join(f"## Generation {generation}\n{summary}" for generation in range(1, 40))
     return {"summaries": summaries, "insights": f"{PADS}\n## Recommendations\n{recommendations}"}
 
 
 def an_answer(generation: int) -> Any:
     """Steps up and down, a program that fails (9), one that is refused at first (11) and one that is in the end (8)."""
     text = patch([3.5, -1.25, 7, 0.5][generation % 4] + generation / 64, name=f"step_{generation}")
-    said = SAID.get(generation, "yes" if generation % 3 else "no")
-    tagged = text if said is None else text.replace("<DIFF>", f"<FOLLOWED> {said} </FOLLOWED>\n<DIFF>")
+    followed = SAID.get(generation, "yes" if generation % 3 else "no")
+    tagged = text if followed is None else text.replace("<DIFF>", f"<FOLLOWED> {followed} </FOLLOWED>\n<DIFF>")
     if generation == 9:
         return tagged.replace("OFFSET -= ", "OFFSET = None  # ")
     if generation == 8:
@@ -128,10 +128,10 @@ def test_a_program_is_given_what_it_does_not_follow_and_what_did_not_fail_on_its
                     made, of = archive.find(str(generation)), archive.find(str(parent_generation))
                     if (made.correct, made.combined_score) < (of.correct, of.combined_score):
                         failures.setdefault(name, set()).add(parent_generation)
-        said = {n: archive.attempts(n)[-1].followed for n in range(5, 13)}
+        followed = {n: archive.attempts(n)[-1].followed for n in range(5, 13)}
     assert given >= 9 and follows and listed >= 3
     expected = {n: None if s in (None, "perhaps") else s.lower().strip(".") for n, s in SAID.items()}
-    assert {n: said[n] for n in said if n in asked} == {n: expected[n] for n in said if n in asked}
+    assert {n: followed[n] for n in followed if n in asked} == {n: expected[n] for n in followed if n in asked}
 
 
 def test_the_unused_come_first_in_the_order_of_promise_and_none_is_left_behind(sixteen: Path) -> None:
@@ -276,5 +276,7 @@ def test_a_recommendation_that_no_document_has_is_an_error_in_one_sentence(tmp_p
     for number in (0, 99):
         kept[last]["guidance"]["recommendation"] = number
         (tmp_path / "runs" / "r" / "journal.jsonl").write_bytes(sealed(kept[: last + 1]))
-        said = evolve(tmp_path, "resume", "r", code=2).stderr
-        assert re.search(rf"its journal tells of recommendation {number} of the insights report after \d program", said)
+        error = evolve(tmp_path, "resume", "r", code=2).stderr
+        assert re.search(
+            rf"its journal tells of recommendation {number} of the insights report after \d program", error
+        )

@@ -83,11 +83,11 @@ def test_an_interrupt_as_the_best_reaches_the_ceiling_solves_nothing_and_resume_
     (run,) = as_json(capsys, "list")["runs"]
     assert (run["gap"], run["finished"], run["fresh"]["state"]) == (0.0, "interrupted", "not_tried")
     assert main(["resume", "r"]) == 0
-    said = capsys.readouterr().out
-    assert "Solved" in said
-    assert "checking generation 1, the best, on 10 fresh instances: at most 2:40 at the suite's limits" in said
-    assert "fresh      held: correct on all 10 fresh instances (seed " in said
-    assert "), no overfitting proven; against the initial program 10 better, 0 equal, 0 worse" in said
+    output = capsys.readouterr().out
+    assert "Solved" in output
+    assert "checking generation 1, the best, on 10 fresh instances: at most 2:40 at the suite's limits" in output
+    assert "fresh      held: correct on all 10 fresh instances (seed " in output
+    assert "), no overfitting proven; against the initial program 10 better, 0 equal, 0 worse" in output
     ends = [event["event"] for event in events("fresh", "stopped", "resumed")]
     assert ends == ["fresh", "stopped", "resumed", "fresh", "stopped"]
     assert [event["reason"] for event in events("stopped")] == ["interrupted", "ceiling"]
@@ -176,9 +176,9 @@ def test_what_the_held_out_suite_alone_accuses_is_not_solved_for_anybody(
     judge = task / "judge.py"
     judge.write_text(judge.read_text().replace("def draw_instance(", "def _draw("))
     assert main(["run", configure(here, table("shown", elsewhere="pass"), task=str(task)), "--name", "r"]) == 1
-    said = capsys.readouterr().out
-    assert "Not solved: suite shown cannot be scored higher" in said
-    assert f"resume {Path('runs/r')} --exclude 1" in said
+    output = capsys.readouterr().out
+    assert "Not solved: suite shown cannot be scored higher" in output
+    assert f"resume {Path('runs/r')} --exclude 1" in output
     (row,) = as_json(capsys, "list")["runs"]
     assert (row["finished"], row["fresh"]["state"]) == ("unconfirmed", "not_available")
     assert main(["list"]) == 0
@@ -196,10 +196,10 @@ def test_an_initial_program_that_the_held_out_suite_accuses_is_none_to_exclude(
     initial, line = task / "initial.py", table("shown", elsewhere="index = 1 // 0", worse=1)
     initial.write_text(initial.read_text().replace("    # next", f"    {line}\n    # next"))
     assert main(["run", configure(here, "return 0", task=str(task)), "--name", "r"]) == 1
-    said = capsys.readouterr().out
-    assert "generation 0, the best, is not correct on hidden" in said
-    assert "--exclude" not in said
-    assert f"resume {Path('runs/r')} --generations 2" in said
+    output = capsys.readouterr().out
+    assert "generation 0, the best, is not correct on hidden" in output
+    assert "--exclude" not in output
+    assert f"resume {Path('runs/r')} --generations 2" in output
 
 
 @pytest.mark.parametrize(("cpu_s", "accused"), [(0.005, True), (0.02, False)])

@@ -48,10 +48,10 @@ def refused(folder: Path, *words: str) -> str:
     """What is said to a session that must not begin, and that nothing was written."""
     run = folder / "runs" / "r"
     before = (run / "journal.jsonl").read_bytes(), (run / "run.yaml").read_bytes()
-    said = evolve(folder, "resume", "r", *words, code=2).stderr
-    assert said.count("\n") == 1, said
+    output = evolve(folder, "resume", "r", *words, code=2).stderr
+    assert output.count("\n") == 1, output
     assert ((run / "journal.jsonl").read_bytes(), (run / "run.yaml").read_bytes()) == before
-    return said
+    return output
 
 
 def test_a_limit_below_what_has_begun_is_refused(ran: Path) -> None:
@@ -63,15 +63,15 @@ FROZEN = ["search.elites=3", "search.kinds.diff=0.1", "search={elites: 3}", "see
 
 def test_what_makes_a_run_what_it_is_cannot_be_changed(ran: Path) -> None:
     for setting in [*FROZEN, "task=placement"]:
-        said = refused(ran, "--set", setting)
-        assert f"{setting.partition('=')[0]} is frozen" in said
-        assert "start a new run" in said
+        output = refused(ran, "--set", setting)
+        assert f"{setting.partition('=')[0]} is frozen" in output
+        assert "start a new run" in output
     with opened(ran) as archive:
         assert archive.finished == "generations"
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "message"),
     [
         ("patience=0", "patience"),
         ("patiance=3", "did you mean 'patience'?"),
@@ -86,9 +86,9 @@ def test_what_makes_a_run_what_it_is_cannot_be_changed(ran: Path) -> None:
         ("parallel", "must be KEY=VALUE"),
     ],
 )
-def test_a_setting_that_is_wrong_is_shown_in_one_sentence(ran: Path, setting: str, said: str) -> None:
+def test_a_setting_that_is_wrong_is_shown_in_one_sentence(ran: Path, setting: str, message: str) -> None:
     output = refused(ran, "--set", setting)
-    assert said in output or said.replace("models[0]", "models[1]") in output
+    assert message in output or message.replace("models[0]", "models[1]") in output
 
 
 def test_what_may_be_changed_is_recorded_and_stays(ran: Path) -> None:

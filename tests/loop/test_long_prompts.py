@@ -26,8 +26,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     task = shutil.copytree(TASK, folder / "climb")
     initial = task / "initial.py"
     initial.write_text(initial.read_text().replace("programs, far", "").replace('"""\n', f'\n{OUTSIDE}\n"""\n', 1))
-    said = "".join(f"\n# {part} of {{n}}: " + "so " * 40 for part in "ab")  # two lines more: no near-copy of another
-    answers: list[Any] = [patch(f"OFFSET -= {1 + n / 100}{said.format(n=n)}", name=f"step_{n}") for n in range(36)]
+    comment = "".join(f"\n# {part} of {{n}}: " + "so " * 40 for part in "ab")  # two lines more: no near-copy of another
+    answers: list[Any] = [patch(f"OFFSET -= {1 + n / 100}{comment.format(n=n)}", name=f"step_{n}") for n in range(36)]
     answers[3] = ["Let us talk.", answers[3]]
     kinds = {"diff": 0.5, "full": 0.0, "cross": 0.5, "fix": 0.0}
     config = configure(

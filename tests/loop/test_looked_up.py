@@ -80,7 +80,7 @@ def looked_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def said(looked_up: Path) -> str:
+def output(looked_up: Path) -> str:
     from contextlib import redirect_stdout
 
     with (looked_up / "out").open("w") as out, redirect_stdout(out):
@@ -89,19 +89,19 @@ def said(looked_up: Path) -> str:
     return (looked_up / "out").read_text()
 
 
-def test_it_is_shown_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(said: str) -> None:
-    live, _, closing = said.partition("Not solved: suite adrs cannot be scored higher")
+def test_it_is_shown_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(output: str) -> None:
+    live, _, closing = output.partition("Not solved: suite adrs cannot be scored higher")
     assert f"{SAID}  generation 1 scores 26.255972" in live
     assert "0 of 48 held-out ones" in live
-    assert "new best" not in said
-    assert "Solved:" not in said
+    assert "new best" not in output
+    assert "Solved:" not in output
     assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in closing
     assert "fresh      failed: sample 1: correct on all 10 fresh instances (seed " in closing
     assert "; sample 2, which counts: correct on all 10 fresh instances (seed " in closing
     assert closing.count("), overfitted; against the initial program 0 better, 10 equal, 0 worse") == 2
 
 
-def test_the_record_holds_it_and_who_reads_it_is_shown(said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_record_holds_it_and_who_reads_it_is_shown(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     initial, table = events("r", ["held_out"])
     assert (initial["generation"], initial["overfitted"]) == (0, None)
     assert table["costs"] == initial["costs"]
@@ -122,7 +122,7 @@ def test_the_record_holds_it_and_who_reads_it_is_shown(said: str, capsys: pytest
 
 @pytest.mark.slow
 def test_fresh_instances_are_drawn_twice_for_a_best_that_fails_and_are_no_part_of_the_fingerprint(
-    said: str, looked_up: Path, capsys: pytest.CaptureFixture[str]
+    output: str, looked_up: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     samples = events("r", ["fresh"])
     for fresh in samples:
@@ -230,9 +230,9 @@ def test_what_asks_for_endless_memory_elsewhere_is_overfitted(
     greedy = "bytearray(1 << 40)  # no memory for an instance that is not known"
     table = lookup_table("adrs").replace("return fallback(gpu_num, models)", greedy)
     assert main(["run", configured(tmp_path, table), "--name", "r"]) == 1
-    said = capsys.readouterr().out
-    assert "Solved" not in said
-    assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in said
+    output = capsys.readouterr().out
+    assert "Solved" not in output
+    assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in output
     with RunReader.open(Path("runs/r")) as archive:
         assert archive.finished == "unconfirmed"
         assert archive.best is not None and archive.best.overfitted is None  # the held-out suite accuses nobody of it
@@ -252,10 +252,10 @@ def test_a_table_of_suite_and_held_out_that_the_fresh_instances_show_is_not_call
     monkeypatch.chdir(tmp_path)
     table = lookup_table("adrs", "adrs-holdout").replace("return fallback(gpu_num, models)", unknown)
     assert main(["run", configured(tmp_path, table), "--name", "r"]) == 1
-    said = capsys.readouterr().out
-    assert expected in said
-    assert "Solved" not in said
-    assert "Not solved: suite adrs cannot be scored higher" in said
+    output = capsys.readouterr().out
+    assert expected in output
+    assert "Solved" not in output
+    assert "Not solved: suite adrs cannot be scored higher" in output
     with RunReader.open(Path("runs/r")) as archive:
         assert archive.finished == "unconfirmed"
 

@@ -85,11 +85,11 @@ def test_a_prompt_holds_what_was_learnt_and_what_failed(thirty: Path) -> None:
     assert [idea for idea in ideas if idea in prompt] == [f"**Idea {chosen} of round two**"]
     assert "| - Round two of insights: one step a patch is enough." in prompt
     tried = prompt.split("# What was already tried in this run")[1].split("# The program to improve")[0]
-    said = re.findall(r"^\| (\d+)( from \d+)?, (\w+): (.*)$", tried, re.MULTILINE)
-    assert [int(number) for number, *_ in said] == [20, 19, 18, 17, 5]  # 1 to 16 but for 5 are the program's own line
-    assert [parent for _, parent, *_ in said] == ["", "", "", "", " from 4"]
-    assert [name for _, _, name, _ in said] == ["nothing", "step_back", "a_step", "a_word", "no_offset"]
-    results = [result for *_, result in said]
+    rows = re.findall(r"^\| (\d+)( from \d+)?, (\w+): (.*)$", tried, re.MULTILINE)
+    assert [int(number) for number, *_ in rows] == [20, 19, 18, 17, 5]  # 1 to 16 but for 5 are the program's own line
+    assert [parent for _, parent, *_ in rows] == ["", "", "", "", " from 4"]
+    assert [name for _, _, name, _ in rows] == ["nothing", "step_back", "a_step", "a_word", "no_offset"]
+    results = [result for *_, result in rows]
     assert results[0].startswith("refused (no_change): ")
     assert re.fullmatch(r"0\.4797 worse", results[1])
     assert results[2].startswith("refused (no_match): Block 1 of 1: its SEARCH text is not in the")
@@ -184,9 +184,9 @@ def test_insights_on_a_terminal_that_is_narrower_than_a_word_show_its_beginning(
 
 
 def test_insights_in_short_are_15_lines_and_name_the_way_to_the_whole_report(thirty: Path) -> None:
-    said = evolve(thirty, "insights", "r", "--at", "14")
-    lines = said.stdout.splitlines()
-    assert len(lines) + len(said.stderr.splitlines()) <= 15
+    output = evolve(thirty, "insights", "r", "--at", "14")
+    lines = output.stdout.splitlines()
+    assert len(lines) + len(output.stderr.splitlines()) <= 15
     assert lines[0] == "r: the insights report after 14 programs, in short"
     headings = [line for line in lines[1:] if not line.startswith(" ")]
     assert headings == ["What helped", "What did not help", "What is next"]

@@ -188,13 +188,13 @@ def test_the_key_is_nowhere(tmp_path: Path) -> None:
             time.sleep(0.01)
             assert KEY.encode() not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
         assert process.stdout is not None
-        said = process.stdout.read()
+        output = process.stdout.read()
         assert any(request.headers["authorization"] == f"Bearer {KEY}" for request in server.requests)
     evolve_says = [evolve(tmp_path, "show", "r", str(g), code=None) for g in (1, 2, 4)]
-    said += "".join(ran.stdout + ran.stderr for ran in evolve_says).encode()
-    said += evolve(tmp_path, "show", "r", "1", "--answer").stdout.encode()
-    assert b"[key removed]" in said
-    assert KEY.encode() not in said
+    output += "".join(ran.stdout + ran.stderr for ran in evolve_says).encode()
+    output += evolve(tmp_path, "show", "r", "1", "--answer").stdout.encode()
+    assert b"[key removed]" in output
+    assert KEY.encode() not in output
     run = tmp_path / "runs" / "r"
     for path in run.rglob("*"):
         if path.is_file():

@@ -115,14 +115,14 @@ def test_what_is_in_flight_is_what_the_record_says_then_the_nearest_first(folder
                 others = sorted((n for n in open_now if n < number), key=lambda n: (parents[n] != here, -n))
                 lines = section(archive.text(event["prompt"]), "Being worked on now")
                 assert [int(line[0]) for line in lines] == others[:8]
-                for at, parent, name, said in lines:
+                for at, parent, name, text in lines:
                     other = archive.find(parents[int(at)])
                     assert parent == ("" if other.commit == here else str(other.generation))
                     if int(at) in names:
-                        assert (name, said) == (names[int(at)], f"It takes {name} steps.")
+                        assert (name, text) == (names[int(at)], f"It takes {name} steps.")
                     else:
                         assert name == archive.generations[int(at)].kind
-                        assert said == "" or re.match("follows|asked to", said)
+                        assert text == "" or re.match("follows|asked to", text)
                 listed, described = listed + len(lines), described + sum(int(line[0]) in names for line in lines)
                 open_now += [number] if number not in open_now else []
             elif event["event"] == "answered" and (name := re.search(r"<NAME> (\w+)", archive.text(event["answer"]))):

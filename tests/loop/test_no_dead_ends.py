@@ -38,10 +38,10 @@ from tests.search.programs import program
 PRINTED = re.compile(r"(?:\S*/)?(?:evolve|python\S* -m evolve) (resume [^#\n]*)")
 
 
-def resume_that_is_printed(said: str) -> list[str]:
+def resume_that_is_printed(message: str) -> list[str]:
     """The words of the command that goes on, as it stands at the end of a run."""
-    found = PRINTED.search(said)
-    assert found is not None, said
+    found = PRINTED.search(message)
+    assert found is not None, message
     return found[1].split()
 
 
@@ -247,9 +247,9 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
         ["run", "--set", f"initial={tmp_path / 'pipe'}"],
         ["doctor", "--endpoint", str(tmp_path / "pipe")],
     ):
-        said = evolve(tmp_path, *words, code=2).stderr
-        assert said.count("\n") == 1
-        assert "is not a file" in said
+        output = evolve(tmp_path, *words, code=2).stderr
+        assert output.count("\n") == 1
+        assert "is not a file" in output
 
 
 def test_a_run_without_its_objects_does_not_hide_the_others(tmp_path: Path) -> None:

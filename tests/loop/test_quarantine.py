@@ -160,9 +160,9 @@ def test_nothing_is_evolved_from_an_initial_program_that_is_quarantined(
     for name, line in (("claims", CLAIMS), ("counts", COUNTS)):
         (tmp_path / f"{name}.py").write_text(source.replace("# next", line))
         assert main(["run", "--task", str(TASK), "--set", f"initial={name}.py", "--generations", "2"]) == 2
-        said = capsys.readouterr().err
-        assert f"{name}.py: the initial program is quarantined" in said
-        assert said.count("\n") == 1
+        output = capsys.readouterr().err
+        assert f"{name}.py: the initial program is quarantined" in output
+        assert output.count("\n") == 1
     assert not Path("runs").exists()
 
 

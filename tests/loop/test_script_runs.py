@@ -136,8 +136,12 @@ def test_it_is_said_wherever_a_score_is(scripted_run: Path) -> None:
 
 def test_replay_asks_the_script_again(scripted_run: Path) -> None:
     for program in ("0", "2", "best"):
-        said = json.loads(evolve(scripted_run, "replay", "r", program, "--json").stdout)
-        assert (said["equal"], said["recorded"]["self_judged"], said["replayed"]["self_judged"]) == (True, True, True)
+        replay = json.loads(evolve(scripted_run, "replay", "r", program, "--json").stdout)
+        assert (replay["equal"], replay["recorded"]["self_judged"], replay["replayed"]["self_judged"]) == (
+            True,
+            True,
+            True,
+        )
     (scripted_run / "task" / "evaluate.py").write_text(EVALUATE.replace("-far,", "-far - 1,"))
     try:
         ran = evolve(scripted_run, "replay", "r", code=1)

@@ -126,7 +126,7 @@ def test_the_live_screen_shows_what_the_record_tells(tmp_path: Path, monkeypatch
         run = api.run(configured(tmp_path, server.url), name="r", listener=Watch(), generations=12)
     with opened(tmp_path) as archive:
         found = model_yields(archive)
-        before_last = ModelYields().upto(archive)
+        before_last = ModelYields().of_archive(archive)
     assert run.finished == "generations" and before_last == found
     assert sum(one.asked for one in output[-1].models) in (11, 12)  # the last one ends after the event
     assert {one.model for one in output[-1].models} == set(PRICES)

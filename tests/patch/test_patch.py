@@ -6,7 +6,7 @@ import pytest
 
 from evolve.core.errors import PatchError, ProgramError
 from evolve.core.program import PatchKind
-from evolve.lang.python_source import MAX_SOURCE_BYTES
+from evolve.core.python_source import MAX_SOURCE_BYTES
 from evolve.patch import Block, Patch, PatchReason, apply_patch, make_patch, parse_patch
 from tests.patch.patching import PROGRAM, TWO, answer, block, patched, refusal
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from evolve.core.errors import PatchError
 from evolve.core.program import PatchKind, evolve_regions, normalised_hash, split_lines
-from evolve.lang.python_source import parsed
+from evolve.core.python_source import parsed
 from evolve.patch import PatchReason, apply_patch, make_patch, parse_patch
 from evolve.patch.format import format_patch
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evolve.core.errors import PatchError
-from evolve.lang.python_source import parsed
+from evolve.core.python_source import parsed
 from evolve.patch import PatchReason
 from evolve.patch.undefined import check_names, undefined_names
 

@@ -17,14 +17,14 @@ MOST_STEPS = 3000
 FILE = "<made>"
 
 
-class Tired(BaseException):
+class TooManySteps(BaseException):
     """Raised in a program that runs for too long."""
 
 
 # -- programs ----------------------------------------------------------------------------------------------------
 
 
-class Author:
+class ProgramWriter:
     """Writes a program, drawn by a seed (a strategy of this depth takes hypothesis a second for each)."""
 
     def __init__(self, seed: int, *, guarded: bool) -> None:
@@ -111,7 +111,7 @@ def outcome(source: str) -> BaseException | None:
             return None
         steps += 1
         if steps > MOST_STEPS:
-            raise Tired
+            raise TooManySteps
         return trace
 
     namespace: dict[str, Any] = {"__name__": "candidate"}
@@ -121,7 +121,7 @@ def outcome(source: str) -> BaseException | None:
     try:
         exec(code, namespace)
         namespace["solve"](1)
-    except (Exception, Tired) as error:  # noqa: BLE001 - whatever a made program ends with
+    except (Exception, TooManySteps) as error:  # noqa: BLE001 - whatever a made program ends with
         return error
     finally:
         sys.settrace(before)
@@ -139,7 +139,7 @@ def compiles(source: str) -> bool:
 @settings(suppress_health_check=list(HealthCheck))
 @given(SEEDS)
 def test_a_program_that_works_is_never_refused(seed: int) -> None:
-    source = Author(seed, guarded=True).program()
+    source = ProgramWriter(seed, guarded=True).program()
     note(source)
     assume(compiles(source))
     missing = {name.id for name in undefined_names(source, "solve")}
@@ -152,7 +152,7 @@ def test_a_program_that_works_is_never_refused(seed: int) -> None:
 def test_some_of_those_that_miss_a_name_are_refused() -> None:
     found = 0
     for seed in range(400):
-        source = Author(seed, guarded=False).program()
+        source = ProgramWriter(seed, guarded=False).program()
         ended = outcome(source) if compiles(source) else None
         if isinstance(ended, NameError) and ended.name == "nowhere":
             found += any(name.id == "nowhere" for name in undefined_names(source, "solve"))

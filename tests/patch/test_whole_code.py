@@ -3,7 +3,7 @@
 import pytest
 
 from evolve.core.program import PatchKind
-from evolve.lang.python_source import MAX_SOURCE_BYTES
+from evolve.core.python_source import MAX_SOURCE_BYTES
 from evolve.patch import PatchReason
 from tests.patch.patching import PROGRAM, TWO, WHOLE, answer, block, patched, refusal
 

@@ -81,8 +81,8 @@ def test_a_program_answers_every_instance_alike_in_every_process(path: Path) -> 
 def test_a_program_says_what_it_is_and_looks_at_no_clock(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
-    said = ast.get_docstring(tree) or ""
-    assert [word for word in ("Idea: ", "Cost: ", "Origin: ") if f"\n{word}" not in said] == []
+    docstring = ast.get_docstring(tree) or ""
+    assert [word for word in ("Idea: ", "Cost: ", "Origin: ") if f"\n{word}" not in docstring] == []
     block = text.partition("# EVOLVE-BLOCK-START\n")[2].partition("# EVOLVE-BLOCK-END\n")[0]
     assert "def compute_model_placement(gpu_num, models):\n" in block
     assert text.count("EVOLVE-BLOCK") == 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evolve.core.completion import Adaptation, CallEvent, CallFailed, Completion, Message, PatchKey
 from evolve.core.config import ModelConfig
-from evolve.propose.adapting import MOST, adapted, context_length, said_in, understood
+from evolve.propose.adapting import MOST, adapted, context_length, parse_error_body, understood
 from evolve.propose.openai_llm import OpenAILLM, wanted
 from evolve.propose.reply import Reply, Unreadable
 from evolve.propose.retry import RetryPolicy
@@ -31,7 +31,7 @@ def sent(**fields: Any) -> dict[str, Any]:
 
 def changes(document: object, status: int = 400, **fields: Any) -> list[str]:
     """What follows from an error for a request with these fields."""
-    found = understood(said_in(document), status, sent=sent(**fields), known=(), model="m")
+    found = understood(parse_error_body(document), status, sent=sent(**fields), known=(), model="m")
     return [str(one) for one in found]
 
 
@@ -117,12 +117,12 @@ def test_what_real_endpoints_say_is_understood(message: str, fields: dict[str, A
 
 def test_a_refused_limit_is_asked_by_its_other_name_once() -> None:
     error = {"error": {"message": "Unsupported parameter", "param": "max_completion_tokens"}}
-    first = understood(said_in(error), 400, sent=sent(max_completion_tokens=9), known=(), model="m")
+    first = understood(parse_error_body(error), 400, sent=sent(max_completion_tokens=9), known=(), model="m")
     assert [str(one) for one in first] == ["max_completion_tokens renamed to max_tokens"]
     error["error"]["param"] = "max_tokens"
-    assert [str(one) for one in understood(said_in(error), 400, sent=sent(max_tokens=9), known=first, model="m")] == [
-        "max_tokens dropped"
-    ]
+    assert [
+        str(one) for one in understood(parse_error_body(error), 400, sent=sent(max_tokens=9), known=first, model="m")
+    ] == ["max_tokens dropped"]
 
 
 def test_another_kind_of_failure_says_nothing_of_parameters() -> None:
@@ -133,16 +133,16 @@ def test_another_kind_of_failure_says_nothing_of_parameters() -> None:
 
 def test_the_context_is_read_from_a_refusal() -> None:
     llama = {"error": {"code": 400, "message": "the request exceeds", "n_prompt_tokens": 14429, "n_ctx": 8192}}
-    assert context_length(said_in(llama)) == 8192
+    assert context_length(parse_error_body(llama)) == 8192
     assert changes(llama, max_tokens=500) == []
-    said = "the request exceeds the available context size (4096 tokens), try increasing it"
-    assert context_length(said_in({"error": {"message": said}})) == 4096
+    refusal = "the request exceeds the available context size (4096 tokens), try increasing it"
+    assert context_length(parse_error_body({"error": {"message": refusal}})) == 4096
 
 
 def test_a_number_without_end_in_a_refusal_is_none() -> None:
     for of in ("{} tokens in the messages", "your prompt has {} tokens"):
-        said = "maximum context length is 8192 tokens, " + of.format("9" * 5000)
-        assert changes({"error": {"message": said}}, max_tokens=500) == []
+        refusal = "maximum context length is 8192 tokens, " + of.format("9" * 5000)
+        assert changes({"error": {"message": refusal}}, max_tokens=500) == []
 
 
 # -- whatever is said ----------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_no_error_makes_the_client_ask_without_end_or_drop_what_was_not_sent(
         assert set(body) <= {*parameters, "max_completion_tokens", "max_tokens", "stream_options"}
         assert body["api"] in ("chat", "responses") and isinstance(body["stream"], bool)
         document, http = errors[asked % len(errors)]
-        found = understood(said_in(document), http, sent=body, known=known, model="m")
+        found = understood(parse_error_body(document), http, sent=body, known=known, model="m")
         assert {one.parameter for one in found} <= set(body)
         keys = {(one.parameter, one.value) for one in known}
         known += tuple(one for one in found if (one.parameter, one.value) not in keys)
@@ -406,7 +406,7 @@ def test_events_without_data_are_no_part_of_a_stream(end: str) -> None:
 
 def test_an_error_within_a_stream_is_the_error() -> None:
     reply = read(b'data: {"error": {"message": "overloaded", "code": 502}}\n\n')
-    assert isinstance(reply, Unreadable) and reply.said.status == 502
+    assert isinstance(reply, Unreadable) and reply.error_body.status == 502
 
 
 def events(*documents: dict[str, Any]) -> bytes:

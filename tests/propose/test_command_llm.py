@@ -192,9 +192,9 @@ def test_what_is_called_like_a_secret_is_not_repeated_though_nobody_names_it(tmp
     output = " ".join([*secrets.values(), *plain.values()])
     with pytest.raises(CallFailed) as failed:
         ask(tool(tmp_path, f"sys.stderr.write({output!r}); sys.exit(1)"), environ={**os.environ, **secrets, **plain})
-    said = str(failed.value) + "".join(event.message for event in failed.value.events)  # type: ignore[attr-defined]
-    assert "exit code 1: [key removed] [key removed] [key removed] [key removed] qwertz_layout short" in said
-    assert not any(value in said for value in secrets.values())
+    messages = str(failed.value) + "".join(event.message for event in failed.value.events)  # type: ignore[attr-defined]
+    assert "exit code 1: [key removed] [key removed] [key removed] [key removed] qwertz_layout short" in messages
+    assert not any(value in messages for value in secrets.values())
 
 
 def test_its_own_key_must_be_set() -> None:
@@ -273,8 +273,8 @@ def test_doctor_asks_a_command_for_a_word(tmp_path: Path) -> None:
     config = configure(tmp_path, models=models)
     assert "model agent" in evolve(tmp_path, "doctor", "--endpoint", config, code=None).stdout
     models[0]["command"] = ["/no/such/tool"]
-    said = evolve(tmp_path, "doctor", "--endpoint", configure(tmp_path, models=models), code=None).stdout
-    assert "no answer: not_found" in said
+    output = evolve(tmp_path, "doctor", "--endpoint", configure(tmp_path, models=models), code=None).stdout
+    assert "no answer: not_found" in output
 
 
 @pytest.mark.slow
@@ -285,11 +285,11 @@ def test_doctor_gives_a_command_no_key_of_another_model(tmp_path: Path) -> None:
     with OpenAIServer(endpoint=lambda _: status(401)) as server:
         elsewhere = model(server.url, headers={"X-Team": "$TEAM_KEY"})
         config = configure(tmp_path, models=[{"model": "agent", "command": command}, elsewhere])
-        said = evolve(tmp_path, "doctor", "--endpoint", config, environment=environment, code=1).stdout
+        output = evolve(tmp_path, "doctor", "--endpoint", config, environment=environment, code=1).stdout
         assert server.requests
     assert "PATH" in (environ := json.loads(seen.read_text()))
     assert not environ.keys() & environment.keys()
-    assert SECRET not in said
+    assert SECRET not in output
 
 
 def test_ctrl_c_ends_a_commands_children(tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def test_a_body_of_any_status_takes_little_memory_and_is_left_early() -> None:
         )
         assert child.stderr == ""
         found = [line.partition(" ") for line in child.stdout.splitlines()]
-        for (grown, _, message), (_, said, most) in zip(found, steps, strict=True):
-            assert said in message
+        for (grown, _, message), (_, expected, most) in zip(found, steps, strict=True):
+            assert expected in message
             assert int(grown) < most
         assert len(server.requests) == 1 + len(steps)
         first, redirect, success, limited = server.flooded

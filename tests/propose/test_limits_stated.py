@@ -127,12 +127,12 @@ def test_the_models_behind_one_endpoint_wait_together_and_others_do_not() -> Non
 
 def test_cached_tokens_are_counted_at_their_own_price() -> None:
     body = answer("x", tokens=(1000, 100)).body
-    said = body.replace(
+    stated = body.replace(
         b'"prompt_tokens": 1000', b'"prompt_tokens_details": {"cached_tokens": 800}, "prompt_tokens": 1000'
     )
     costs = []
     for price_cached in (0.5, None):
-        with OpenAIServer(default=raw(said)) as server:
+        with OpenAIServer(default=raw(stated)) as server:
             settings = ModelConfig(
                 name="m",
                 model="m",

@@ -78,7 +78,7 @@ def test_the_last_failure_is_raised_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "reason", "said"),
+    ("step", "reason", "message"),
     [
         (status(401, error="bad key"), "auth", "TEST_KEY"),
         (status(403), "auth", "TEST_KEY"),
@@ -90,11 +90,11 @@ def test_the_last_failure_is_raised_with_what_to_do() -> None:
         (status(400, error="max_tokens is too large"), "bad_request", "too large"),
     ],
 )
-def test_a_lasting_failure_is_not_asked_again(step: Behaviour, reason: str, said: str) -> None:
+def test_a_lasting_failure_is_not_asked_again(step: Behaviour, reason: str, message: str) -> None:
     outcome, events, server = ask([step], max_tokens=100)
     assert isinstance(outcome, CallFailed)
     assert outcome.reason == reason
-    assert said in str(outcome)
+    assert message in str(outcome)
     assert len(server.requests) == 1
     assert (events[1].status, events[1].usage.cost_usd) == (reason, 0.0)
 

@@ -249,7 +249,7 @@ def test_a_task_is_described_by_its_own_text_as_it_stands(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{% if %}", r"diff\.j2, line 1"),
         ("one\n{{ nothing_such }}", r"diff\.j2, line 2: 'nothing_such' is undefined"),
@@ -258,9 +258,9 @@ def test_a_task_is_described_by_its_own_text_as_it_stands(tmp_path: Path) -> Non
         ("\n\n{{ parent + 1 }}", r"diff\.j2, line 3"),
     ],
 )
-def test_a_mistake_in_a_template_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_in_a_template_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "diff.j2").write_text(text)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         prompts(tmp_path).render(REQUEST)
 
 
@@ -302,7 +302,7 @@ def test_the_prompt_that_is_recorded_is_the_message_that_is_sent(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason", "said"),
+    ("answer", "reason", "message"),
     [
         (
             Completion(text="x", finish_reason="length", usage=CUT),
@@ -316,11 +316,11 @@ def test_the_prompt_that_is_recorded_is_the_message_that_is_sent(tmp_path: Path)
         (Completion(text="y" * 30, finish_reason="oversize"), "oversize", "longer than 30 characters"),
     ],
 )
-def test_every_unusable_ending_has_its_own_message_for_the_model(answer: Completion, reason: str, said: str) -> None:
+def test_every_unusable_ending_has_its_own_message_for_the_model(answer: Completion, reason: str, message: str) -> None:
     problem = problem_of(answer, PatchKind.DIFF)
     assert problem is not None
     assert problem[0] == reason
-    assert said in problem[1]
+    assert message in problem[1]
 
 
 def test_an_answer_that_ended_may_hold_a_patch_and_prose_is_for_the_parser() -> None:

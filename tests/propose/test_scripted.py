@@ -86,7 +86,7 @@ def test_the_path_is_no_part_of_the_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "holds no answers"),
         ("- a\n- b\n", "must be a mapping"),
@@ -108,8 +108,8 @@ def test_the_path_is_no_part_of_the_name(tmp_path: Path) -> None:
         ("answers: [", "is not valid YAML"),
     ],
 )
-def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said) as refused:
+def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as refused:
         script(tmp_path, text)
     assert "script.yaml" in str(refused.value)
 

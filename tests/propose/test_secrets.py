@@ -49,13 +49,13 @@ def test_secrets_of_headers_and_query_are_shown_nowhere(caplog: pytest.LogCaptur
     caplog.set_level(logging.DEBUG)
 
     def repeats(received: Received) -> Any:
-        said = f"you sent {received.headers} {dict(received.query)} {server.requests}"
+        repeated = f"you sent {received.headers} {dict(received.query)} {server.requests}"
         return [
-            status(400, error=said),
-            status(401, error=said),
-            raw(said.encode()),
+            status(400, error=repeated),
+            status(401, error=repeated),
+            raw(repeated.encode()),
             raw(b"x" * 70 + HEADER.encode()),
-            answer(said, reasoning_content=said),
+            answer(repeated, reasoning_content=repeated),
         ][len(server.requests) - 1]
 
     shown: list[str] = []
@@ -131,16 +131,16 @@ def test_a_literal_that_is_the_key_is_refused_and_not_repeated(changes: dict[str
 def test_what_looks_like_a_key_is_refused_and_not_repeated(changes: dict[str, Any]) -> None:
     with pytest.raises(InputError) as refused:
         build_config({"models": [{"model": "m"} | changes]}, origin="x.yaml")
-    said = str(refused.value)
+    message = str(refused.value)
     assert (
-        "geheim" not in said
-        and "uperSecret99" not in said
-        and KEY[3:] not in said
-        and "8fJ2kLm9" not in said
-        and "0a1b2c" not in said
+        "geheim" not in message
+        and "uperSecret99" not in message
+        and KEY[3:] not in message
+        and "8fJ2kLm9" not in message
+        and "0a1b2c" not in message
     )
     if set(changes) & {"headers", "query"} and not isinstance(changes.get("headers"), str):
-        assert "$NAME" in said
+        assert "$NAME" in message
 
 
 @pytest.mark.parametrize(

@@ -153,8 +153,8 @@ def test_what_the_harness_counts_of_a_correct_program_is_said_once() -> None:
     suite, parent = suite_of(bounds), with_costs([Fraction(11), Fraction(12), Fraction(13)])
     counted = feedback(TASK, suite, parent.evaluation)
     assert "instance 2" in counted
-    said = dataclasses.replace(parent.evaluation, feedback=f"{counted}\n\nThe script found a gap.")
-    prompt = rendered(request(parent=dataclasses.replace(parent, evaluation=said)), suite)
+    repeated = dataclasses.replace(parent.evaluation, feedback=f"{counted}\n\nThe script found a gap.")
+    prompt = rendered(request(parent=dataclasses.replace(parent, evaluation=repeated)), suite)
     assert counted not in prompt
     assert "## Feedback of the evaluation\n\n| The script found a gap.\n" in prompt
     assert prompt.count("instance 2 (") == 1
@@ -178,10 +178,10 @@ def test_without_bounds_the_worst_values_come_first(direction: Direction, first:
 
 
 def test_a_range_over_other_orders_is_called_luck_where_it_is_one() -> None:
-    for low, said in ((21.0, ". Differences within this range may be luck\n"), (26.0, "\n")):
+    for low, sentence in ((21.0, ". Differences within this range may be luck\n"), (26.0, "\n")):
         orders = OrderRange(median=26.0, low=low, high=26.0, n=5)
         prompt = rendered(request(parent=scored(PARENT, strict=StrictReport(agrees=True, confirmed=orders))))
-        assert f"in 5 other orders of the input: {low:g} to 26, median 26{said}" in prompt
+        assert f"in 5 other orders of the input: {low:g} to 26, median 26{sentence}" in prompt
 
 
 def test_it_is_shown_how_often_the_entry_point_is_called() -> None:
@@ -200,8 +200,8 @@ def test_speed_adds_nothing_but_where_the_score_is_made_of_it() -> None:
 
 def test_a_line_that_the_feedback_names_stands_next_to_its_code() -> None:
     number = PARENT.split("\n").index("    gpu_num += 2") + 1
-    said = f"instance 3 (2 GPUs): NameError: no (line {number}, in old). And (line 99999) is none."
-    failing = scored(PARENT, outcome=Outcome.EXCEPTION, feedback=said)
+    feedback = f"instance 3 (2 GPUs): NameError: no (line {number}, in old). And (line 99999) is none."
+    failing = scored(PARENT, outcome=Outcome.EXCEPTION, feedback=feedback)
     prompt = rendered(request(PatchKind.FIX, parent=failing))
     assert (
         f"| instance 3 (2 GPUs): NameError: no (line {number}, in old: `gpu_num += 2`). And (line 99999) is" in prompt
@@ -210,16 +210,16 @@ def test_a_line_that_the_feedback_names_stands_next_to_its_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made_from", "said"),
+    ("made_from", "message"),
     [
         (MadeFrom(generation=3, value=24.5, change="2 slots worse"), "3: 2 slots worse\n"),
         (MadeFrom(generation=3, value=None, change=""), "3, which is not correct\n"),
         (MadeFrom(generation=3, value=24.5, change=""), "3 (combined_score = 24.5)\n"),
     ],
 )
-def test_how_the_parent_stands_to_its_own_parent_is_shown(made_from: MadeFrom, said: str) -> None:
+def test_how_the_parent_stands_to_its_own_parent_is_shown(made_from: MadeFrom, message: str) -> None:
     parent = dataclasses.replace(scored(PARENT), made_from=made_from)
-    assert f"- made from generation {said}" in rendered(request(parent=parent))
+    assert f"- made from generation {message}" in rendered(request(parent=parent))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -342,9 +342,9 @@ def test_no_refusal_asks_for_another_form_than_the_prompt(kind: PatchKind, marke
     form = asked.split("# The form of your answer")[1].split("\n# ")[0]
     completions = {name: Completion(text=text) for name, text in ANSWERS.items()}
     completions |= {name: Completion(text="x", finish_reason=name) for name in ENDINGS}  # type: ignore[arg-type]
-    said = {name: refused(answer, kind, program) for name, answer in completions.items()}
-    output = {name: message for name, message in said.items() if message is not None}
-    assert len(output) >= 18, [name for name, message in said.items() if message is None]
+    refusals = {name: refused(answer, kind, program) for name, answer in completions.items()}
+    output = {name: message for name, message in refusals.items() if message is not None}
+    assert len(output) >= 18, [name for name, message in refusals.items() if message is None]
     for name, message in output.items():
         advice = message.split("The answer holds a whole program.")[-1]
         if kind in (PatchKind.FULL, PatchKind.CROSS):

@@ -231,8 +231,8 @@ def test_a_run_that_another_evaluator_scored_at_first_is_shown():
 
 def test_one_result_that_is_counted_twice_is_shown_and_what_runs_differ_in():
     (together,) = grouped([run("a", [1.0]), run("b", [1.0])])
-    said = "A counts a result several times: seed 0 ended with equal bests."
-    assert remarks(together) == [said]
+    sentence = "A counts a result several times: seed 0 ended with equal bests."
+    assert remarks(together) == [sentence]
     assert alike(together, [together]) == "One configuration and one seed: these runs have the same settings."
     (together,) = grouped([run("a", [1.0]), run("b", [2.0])])
     assert remarks(together) == [], "where chance is in it, each run is a result"

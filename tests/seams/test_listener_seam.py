@@ -147,8 +147,8 @@ def test_it_takes_whatever_a_run_tells(listener: tuple[Listener, Callable[[], st
             events.tell(event, progress)
             events.tick(progress)
     text = shown()
-    for said in ("new best", "WARNING", "QUARANTINED", "initial program", "insights report after 10 programs"):
-        assert said in text
+    for words in ("new best", "WARNING", "QUARANTINED", "initial program", "insights report after 10 programs"):
+        assert words in text
 
 
 def test_what_a_person_has_to_know_is_said(
@@ -163,8 +163,8 @@ def test_what_a_person_has_to_know_is_said(
     ):
         events.tell(event, progress)
     text = " ".join(shown().split())
-    for said in ("look here", "no whole answer", "Ctrl-C again"):
-        assert said in text
+    for words in ("look here", "no whole answer", "Ctrl-C again"):
+        assert words in text
 
 
 def test_what_the_tasks_own_code_does_wrong_is_said_at_once(

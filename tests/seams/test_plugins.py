@@ -104,9 +104,9 @@ MODULES = {
 
 
 @pytest.mark.parametrize("seam", ["search.strategy", "models.client"])
-@pytest.mark.parametrize(("path", "said"), WRONG)
+@pytest.mark.parametrize(("path", "why"), WRONG)
 def test_a_wrong_path_is_reported_in_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], seam: str, path: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], seam: str, path: str, why: str
 ) -> None:
     from evolve.cli.main import main
 
@@ -119,7 +119,7 @@ def test_a_wrong_path_is_reported_in_one_sentence(
         keys = {"models": [ECHO | {"client": path}]}
     assert main(["run", configure(tmp_path, **keys), "--name", "r"]) == 2
     printed = capsys.readouterr().err
-    assert seam in printed and said in printed
+    assert seam in printed and why in printed
     assert printed.count("\n") == 1
     assert not (tmp_path / "runs").exists()
 

@@ -88,7 +88,7 @@ def test_a_program_that_is_confirmed_stays_and_one_that_is_withdrawn_is_shown_no
         record = programs.pop(int(share * (len(programs) - 1)))
         search.confirmed(record)
         assert choices(search) == wanted
-        search.confirmed(replace(record, correct=False, outcome=Outcome.NONDETERMINISTIC))
+        search.confirmed(replace(record, outcome=Outcome.NONDETERMINISTIC))
         wanted = choices(search)
         assert not {record.commit} & {one.commit for choice in wanted for one in (choice.parent, *choice.inspirations)}
     assert wanted == choices(search)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluator.evaluation import Outcome
 from evolve.archive.events import Status
 from evolve.archive.records import Contribution, EndedGeneration
 from evolve.core.config import SearchConfig
@@ -63,8 +64,8 @@ def test_a_program_that_is_withdrawn_earned_its_model_nothing() -> None:
     assert withdrawn.choose(40, random.Random(0)) != kept.choose(40, random.Random(0))
     withdrawn.confirmed(record)
     assert withdrawn.choose(40, random.Random(0)) != kept.choose(40, random.Random(0)), "it holds"
-    withdrawn.confirmed(replace(record, correct=False))
-    withdrawn.confirmed(replace(record, correct=False))
+    withdrawn.confirmed(replace(record, outcome=Outcome.NONDETERMINISTIC))
+    withdrawn.confirmed(replace(record, outcome=Outcome.NONDETERMINISTIC))
     assert withdrawn.choose(40, random.Random(0)) == kept.choose(40, random.Random(0))
 
 

@@ -113,10 +113,10 @@ def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> RunReader:
     better = make_evaluation(score=24.0)
     run.propose(3, [initial], source=f"# {HOSTILE[:150]}\n", evaluation=better, kind=PatchKind.CROSS, **texts)
     cited = Citation(generations=(3,), figure=MARKUP, shown=f"generation 3 {MARKUP}")
-    said = (f"{MARKUP} [x](javascript:window.broken=1) ", cited)
-    sections = ((Insight(mark=f"- {MARKUP}", text=said),), (), (), ())
+    spoken = (f"{MARKUP} [x](javascript:window.broken=1) ", cited)
+    sections = ((Insight(mark=f"- {MARKUP}", text=spoken),), (), (), ())
     report = InsightsReport(
-        scratchpad=Scratchpad(sections=sections), recommendations=(Recommendation(text=said),), warning=MARKUP
+        scratchpad=Scratchpad(sections=sections), recommendations=(Recommendation(text=spoken),), warning=MARKUP
     )
     hostile = HOSTILE.replace("\ud800", "")
     problems = (Problem(step="insights", why=hostile),)

@@ -50,7 +50,7 @@ class Looked:
         self.address = address
         self.wrong: list[str] = []
         self.asked: list[str] = []
-        self.page.on("console", lambda said: self.wrong.append(f"{said.type}: {said.text}"))
+        self.page.on("console", lambda message: self.wrong.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("dialog", lambda dialog: self.wrong.append(f"a dialog: {dialog.message}"))
         self.page.on("request", lambda request: self.asked.append(request.url))
@@ -90,7 +90,7 @@ def texts_of(chromium: Any, file: Path, views: list[str]) -> list[str]:
     """The text of each view of a report. Nothing may go wrong in it, nor may it hang."""
     page, texts, wrong = chromium.new_page(), [], []
     page.set_default_timeout(30_000)
-    page.on("console", lambda said: wrong.append(said.text))
+    page.on("console", lambda message: wrong.append(message.text))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     for view in views:
         page.goto("about:blank")

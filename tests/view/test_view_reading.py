@@ -60,8 +60,8 @@ def test_each_row_of_generations_says_what_it_was_for_or_why_it_failed(page: Loo
     heads = [head.strip() for head in page.page.locator("th").all_inner_texts()]
     at = heads.index("what for, or what failed")
     rows = page.page.locator("tbody tr")
-    said = [rows.nth(row).locator("td").nth(at).inner_text() for row in (1, 2)]
-    assert said == ["a kick helps", "no_match: line 4 of the SEARCH lines differs"]
+    cells = [rows.nth(row).locator("td").nth(at).inner_text() for row in (1, 2)]
+    assert cells == ["a kick helps", "no_match: line 4 of the SEARCH lines differs"]
 
 
 def test_the_curve_says_what_its_axis_counts(page: Looked) -> None:

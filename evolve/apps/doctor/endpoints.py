@@ -20,7 +20,7 @@ from evolve.evaluation.evaluators import open_evaluators
 from evolve.lang.languages import language_of_task
 from evolve.opening import initial_source, open_llm
 from evolve.proposal import Request, SearchSettings
-from evolve.propose.adapting import LIMITS, Said, context_length
+from evolve.propose.adapting import LIMITS, ErrorBody, context_length
 from evolve.propose.building import build_program
 from evolve.propose.limiter import Limiters
 from evolve.propose.llm_proposer import LLMProposer
@@ -241,4 +241,4 @@ def _stated_context(description: Mapping[str, Any]) -> int | None:
 
 def _context_in(events: Sequence[CallEvent]) -> int | None:
     """The context length in tokens that a refusal states."""
-    return context_length(Said(text=" ".join(event.message for event in events)))
+    return context_length(ErrorBody(text=" ".join(event.message for event in events)))

@@ -72,7 +72,7 @@ def examine_task(name: str) -> list[Check]:
         source = initial_source(Config(), task)
         suite = task.suite()
         called = f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
-        sizes = [f"suite {one.name} with {counted(len(one.instances), 'instance')}" for one in suites]
+        sizes = [f"suite {each.name} with {counted(len(each.instances), 'instance')}" for each in suites]
         checks = [Check("files", Finding.OK, ", ".join((task.name, called, *sizes))), *_check_declared(task, suite)]
         with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
             evaluation = evaluator.examine(source, evaluator.evaluate(source))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from evaluator.untrusted import one_line
 from evolve.core.errors import InputError
 from evolve.core.files import read_text
-from evolve.lang.python_source import called, top_level_names
+from evolve.core.python_source import called, top_level_names
 
 _SECTIONS: Final = {
     "EvolutionConfig": "evo_config",

@@ -37,7 +37,7 @@ from evolve.core.program import OFFLINE, TUNER, Origin, PatchKind, normalised_ha
 from evolve.core.settings import with_absolute_paths
 from evolve.evaluation.beginning import identity_of
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair, open_evaluators
-from evolve.evaluation.generalising import check_on_fresh
+from evolve.evaluation.generalisation import check_on_fresh
 from evolve.evaluation.recording import record_held_out
 from evolve.insights.answers import clean_body, read_insights
 from evolve.lang.languages import language_of_task

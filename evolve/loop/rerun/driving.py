@@ -43,7 +43,7 @@ from evolve.core.errors import InputError, PatchError
 from evolve.core.program import normalised_hash
 from evolve.evaluation.beginning import record_initial
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair, open_evaluators
-from evolve.evaluation.generalising import try_new_orders
+from evolve.evaluation.generalisation import try_new_orders
 from evolve.evaluation.recording import question_of, rescore
 from evolve.lang.languages import language_of_task
 from evolve.loop.admission import Admission, UnderWay
@@ -51,7 +51,7 @@ from evolve.loop.context import RunContext, RunServices
 from evolve.loop.executor import Ended, Executor, Job, JobKind, ThreadExecutor, done
 from evolve.loop.loop import Loop
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver
-from evolve.loop.rerun.record import JUDGES, CheckedJournal, Record, RecordedSession, RerunCounts, Tape
+from evolve.loop.rerun.record import JUDGES, CheckedJournal, JournalCursor, Record, RecordedSession, RerunCounts
 from evolve.loop.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.opening import open_models, task_of_run
 from evolve.progress import Event as ProgressEvent
@@ -141,13 +141,13 @@ def rerun(
                 threads(2 * count + _MORE_THREADS, cancel=pair.cancel) as pool,
                 _begun(record, out or Path(temporary, "run"), task, owned=own and out is not None) as begun,
             ):
-                archive, tape, found.unnoted = begun
+                archive, cursor, found.unnoted = begun
                 judge = RecordedJudge(pair, record, pool, ahead=_AHEAD * count)
-                found.verdicts, found.tally, found.kept = judge.tally, tape.tally, out
+                found.verdicts, found.tally, found.kept = judge.tally, cursor.tally, out
                 _Rerun(
                     record=record,
                     archive=archive,
-                    tape=tape,
+                    cursor=cursor,
                     judge=judge,
                     threads=pool,
                     pair=pair,
@@ -172,17 +172,19 @@ def _other_judge(record: Record, pair: EvaluatorPair) -> Divergence | None:
 
 
 @contextmanager
-def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[tuple[Archive, Tape, str | None]]:
+def _begun(
+    record: Record, place: Path, task: Task, *, owned: bool
+) -> Iterator[tuple[Archive, JournalCursor, str | None]]:
     """The new archive with its first event, the record at its second, and why the archive could not be noted as the
     user's, if so. `owned`: it is the user's, as the run that it repeats is; else it has no id."""
     run_id, unnoted = own_run(record.config) if owned else (None, None)
     text = record.config_text(record.sessions[0].config)
     Archive.create(place, config_text=text, identity=record.created.identity, run_id=run_id).close()
-    tape = Tape(record, lenient=task.uses_clock or task.self_judged)
-    tape.advance()
-    with Archive(RunReader.read(place, CheckedJournal(place, tape))) as archive:
-        tape.archive = archive
-        yield archive, tape, unnoted
+    cursor = JournalCursor(record, lenient=task.uses_clock or task.self_judged)
+    cursor.advance()
+    with Archive(RunReader.read(place, CheckedJournal(place, cursor))) as archive:
+        cursor.archive = archive
+        yield archive, cursor, unnoted
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,7 +193,7 @@ class _Rerun:
 
     record: Record
     archive: Archive
-    tape: Tape
+    cursor: JournalCursor
     judge: RecordedJudge
     threads: Threads
     sessions: Iterator[RecordedSession]  # those that are still to come
@@ -203,9 +205,9 @@ class _Rerun:
 
     def run(self) -> None:
         """Go through the record to its end, or to where what is found diverges from it."""
-        tape, found = self.tape, self.found
+        cursor, found = self.cursor, self.found
         try:
-            while (event := tape.next) is not None:
+            while (event := cursor.next) is not None:
                 with suppress(SessionOver):
                     self._meet(event)
         except Diverged as diverged:
@@ -218,14 +220,14 @@ class _Rerun:
 
     def _meet(self, event: Event) -> None:
         """Do what leads to the next event on record. Raises Diverged where it leads to another one."""
-        tape = self.tape
+        cursor = self.cursor
         match event:
             case ResumedEvent():
                 self._resumed(event)
-            case _ if tape.stands(event):
-                tape.take_over()
-            case RescoredEvent() if self.archive.reader.to_rescore and not tape.judge_is_here:
-                tape.take_over()
+            case _ if cursor.stands(event):
+                cursor.take_over()
+            case RescoredEvent() if self.archive.reader.to_rescore and not cursor.judge_is_here:
+                cursor.take_over()
             case EvaluatedEvent(generation=0):
                 self._initial()
             case TuningBaselineEvent():
@@ -237,8 +239,8 @@ class _Rerun:
                 self._by_hand(event)
             case _:
                 self._run_loop()
-        if tape.next is event:  # nothing led to it
-            raise Diverged(tape.unexpected(None))
+        if cursor.next is event:  # nothing led to it
+            raise Diverged(cursor.unexpected(None))
 
     def _run_loop(self) -> None:
         """Let the loop go on as far as the session did."""
@@ -260,11 +262,11 @@ class _Rerun:
         """What `evolve tune` did, as far as it was not killed. Which program was tuned and what was found stand as
         recorded, since a person chose it; what comes of that is made, judged and compared."""
         number, evaluators, answer = asked.generation, self._here(), None
-        self.tape.take_over()
-        if isinstance(answered := self.tape.next, AnsweredEvent):
+        self.cursor.take_over()
+        if isinstance(answered := self.cursor.next, AnsweredEvent):
             answer = self.record.completion(answered)
-            self.tape.take_over()
-        if answer is None or not isinstance(self.tape.next, EvaluatedEvent):
+            self.cursor.take_over()
+        if answer is None or not isinstance(self.cursor.next, EvaluatedEvent):
             return
         choice = choice_to_tune(self.archive.reader.find(asked.parents[0]))
         self.judge.expect(number)
@@ -273,19 +275,19 @@ class _Rerun:
             program, confirmation = self.threads.result(self.threads.submit(judge))
         except PatchError as refused:
             made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
-            raise Diverged(self.tape.unexpected(made)) from None
+            raise Diverged(self.cursor.unexpected(made)) from None
         record_tuning(self.archive, evaluators, question_of(number, asked.attempt, choice), program, confirmation)
 
     def _here(self) -> EvaluatorPair:
         """The evaluators, as far as they scored in the session."""
-        held_out = self.pair.held_out if self.tape.judge_is_here else None
+        held_out = self.pair.held_out if self.cursor.judge_is_here else None
         return replace(self.pair, evaluator=self.judge, held_out=held_out)
 
     def _initial(self) -> None:
         """The initial program is judged, and recorded."""
-        record, tape, threads = self.record, self.tape, self.threads
+        record, cursor, threads = self.record, self.cursor, self.threads
         source = record.source(record.programs[0])
-        tape.judge_is_here = self.judge.is_here(record.judged_in[0])
+        cursor.judge_is_here = self.judge.is_here(record.judged_in[0])
         self.judge.expect(0)
         confirmed = threads.result(threads.submit(self._here().judge, source))
         begun_with = record.created.identity.get("initial")
@@ -299,13 +301,13 @@ class _Rerun:
         """The next session begins, as `resume` does it."""
         before, self.session = self.session, next(self.sessions)
         changed = None if self.session.config == before.config else self.record.config_text(self.session.config)
-        self.tape.judge_is_here = self.judge.is_here(self.session)
+        self.cursor.judge_is_here = self.judge.is_here(self.session)
         self.archive.resumed(
             config_text=changed, changed=event.changed, identity=event.identity or {}, rescore=event.rescore
         )
-        while isinstance(excluded := self.tape.next, ExcludedEvent):
+        while isinstance(excluded := self.cursor.next, ExcludedEvent):
             self.archive.excluded(excluded.generation)
-        if self.archive.reader.programs and self.tape.judge_is_here:
+        if self.archive.reader.programs and self.cursor.judge_is_here:
             rescore(self.archive, self.pair, workers=self.workers, tell=lambda done, of: None)
 
     def tell(self, event: ProgressEvent, now: Progress) -> None:
@@ -338,7 +340,7 @@ class RecordedLLM:
         return answer
 
     def _answer(self, key: RequestKey) -> Completion | None:
-        match self._rerun.tape.next:
+        match self._rerun.cursor.next:
             case MetaAnsweredEvent() as event if event.key == key:
                 return self._rerun.record.completion(event)
         return None
@@ -350,7 +352,7 @@ class RecordedExecutor(ThreadExecutor):
 
     def __init__(self, rerun: "_Rerun", config: Config) -> None:
         super().__init__(asking=1, evaluating=1)  # a round of insights runs in a thread of its own
-        self._rerun, self._tape, self._config = rerun, rerun.tape, config
+        self._rerun, self._cursor, self._config = rerun, rerun.cursor, config
         self._waiting_for: Event | None = None
         self._under_way: UnderWay
 
@@ -366,10 +368,10 @@ class RecordedExecutor(ThreadExecutor):
 
     def next_ended(self, timeout_s: float) -> Sequence[Ended]:
         """See Executor.next_ended: the job that ends next on record."""
-        event, tape = self._tape.next, self._tape
+        event, cursor = self._cursor.next, self._cursor
         match event:
-            case _ if tape.stands(event):
-                tape.take_over()
+            case _ if cursor.stands(event):
+                cursor.take_over()
                 return []
             case AnsweredEvent() if job := self._job(event.generation, *_ASKING):
                 if job.kind is JobKind.ASK and not self._config.models:
@@ -384,7 +386,7 @@ class RecordedExecutor(ThreadExecutor):
                 self._rerun.judge.expect(event.generation)
                 return [self._done(job)]
             case RescoredEvent() if job := self._job(event.generation, JobKind.CONFIRM):
-                if tape.judge_is_here:
+                if cursor.judge_is_here:
                     return [self._done(job)]
                 evaluation = Evaluation.from_json(document_of(event)["evaluation"])
                 return [Ended(job=job, took_s=0.0, returned=Confirmation(evaluation=evaluation))]
@@ -393,7 +395,7 @@ class RecordedExecutor(ThreadExecutor):
             ):
                 return self._go_on(event)
         if self._waiting_for is event:  # the loop had its chance to begin what leads to it
-            raise Diverged(tape.unexpected(None))
+            raise Diverged(cursor.unexpected(None))
         self._waiting_for = event
         return []
 
@@ -411,7 +413,7 @@ class RecordedExecutor(ThreadExecutor):
 
     def _go_on(self, event: Event) -> Sequence[Ended]:
         """Let the round under way write down what comes next on record; or let it end, where that is its end."""
-        while self._tape.next is event:
+        while self._cursor.next is event:
             self._rerun.threads.raise_interrupt()
             if ended := super().next_ended(timeout_s=0.1):
                 return ended
@@ -423,10 +425,10 @@ class RecordedAdmission(Admission):
     everything itself, and so has nothing of what a live one goes by."""
 
     def __init__(self, rerun: "_Rerun", config: Config, under_way: UnderWay) -> None:
-        self._record, self._tape, self._config, self._under_way = rerun.record, rerun.tape, config, under_way
+        self._record, self._cursor, self._config, self._under_way = rerun.record, rerun.cursor, config, under_way
 
-    def hurried(self) -> bool:
-        """See Admission.hurried: what was not asked any more is not on record."""
+    def draining(self) -> bool:
+        """See Admission.draining: what was not asked any more is not on record."""
         return False
 
     def sends(self) -> bool:
@@ -444,7 +446,7 @@ class RecordedAdmission(Admission):
     def takes_up(self, begun: Unfinished) -> bool:
         """See Admission.takes_up. A question says when its generation goes on, and a refusal when an answer is read; an
         answer that makes a program is read as soon as there is room, or the record goes on with what was cut off."""
-        event, cut_off = self._tape.next, self._under_way.cut_off
+        event, cut_off = self._cursor.next, self._under_way.cut_off
         if begun.answer is None:
             return self._asks(begun.generation)
         comes_next = getattr(event, "generation", None) in [one.generation for one in cut_off]
@@ -455,16 +457,16 @@ class RecordedAdmission(Admission):
 
     def summarises(self) -> bool:
         """See Admission.summarises."""
-        return isinstance(self._tape.next, SummarisingEvent) and not self._under_way.summarises
+        return isinstance(self._cursor.next, SummarisingEvent) and not self._under_way.summarises
 
     def confirms(self, leading: ProgramRecord) -> bool:
         """See Admission.confirms."""
-        event = self._tape.next
+        event = self._cursor.next
         return isinstance(event, RescoredEvent) and event.generation == leading.generation
 
     def ends(self) -> StopReason | None:
         """See Admission.ends. Which reason it was decides nothing."""
-        event = self._tape.next
+        event = self._cursor.next
         over = event is None or isinstance(event, _AFTER_THE_LOOP) or self._closing()
         return StopReason.GENERATIONS if over or (isinstance(event, AskedEvent) and event.by_hand) else None
 
@@ -481,12 +483,12 @@ class RecordedAdmission(Admission):
 
     def _asks(self, generation: int) -> bool:
         """Whether a generation's question comes next."""
-        event = self._tape.next
+        event = self._cursor.next
         return isinstance(event, AskedEvent) and event.generation == generation and not event.by_hand
 
     def _closing(self) -> bool:
         """Whether the report that closes the session is to begin."""
-        event = self._tape.next
+        event = self._cursor.next
         closing = isinstance(event, ClosedEvent) or (
             isinstance(event, MetaAnsweredEvent) and event.key.closing is not None
         )

@@ -166,7 +166,7 @@ class RerunCounts:
     documents: int = 0
 
 
-class Tape:
+class JournalCursor:
     """Which event comes next, and whether what comes is that."""
 
     def __init__(self, record: Record, *, lenient: bool) -> None:
@@ -285,13 +285,13 @@ class Tape:
 class CheckedJournal(Journal):
     """A journal whose every event is held against one on record before it is written."""
 
-    def __init__(self, folder: Path, tape: Tape) -> None:
+    def __init__(self, folder: Path, cursor: JournalCursor) -> None:
         super().__init__(folder / JOURNAL, write=True)
-        self._tape = tape
+        self._cursor = cursor
 
     def append(self, event: Event) -> Entry:
         """See Journal.append. Raises Diverged and SessionOver, too, and has then written nothing."""
-        return super().append(self._tape.meet(event))
+        return super().append(self._cursor.meet(event))
 
 
 def _timeless(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,38 +7,38 @@ from evolve.loop.rerun.driving import Repeated
 from evolve.review.texts import counted
 
 
-def to_json(found: Repeated) -> dict[str, Any]:
+def to_json(result: Repeated) -> dict[str, Any]:
     """The keys of `evolve rerun --json`."""
     return {
-        "run": found.run,
-        "equal": found.equal,
-        "fingerprint": {"recorded": found.recorded_fingerprint, "found": found.fingerprint},
-        "parted": None if found.divergence is None else asdict(found.divergence),
-        "generations": found.generations,
-        **asdict(found.tally),
-        "questions_as_recorded": found.tally.tuned,
-        "verdicts": asdict(found.verdicts),
-        "sandbox": {"recorded": found.sandbox[0], "found": found.sandbox[1]},
-        "kept": None if found.kept is None else str(found.kept),
+        "run": result.run,
+        "equal": result.equal,
+        "fingerprint": {"recorded": result.recorded_fingerprint, "found": result.fingerprint},
+        "parted": None if result.divergence is None else asdict(result.divergence),
+        "generations": result.generations,
+        **asdict(result.tally),
+        "questions_as_recorded": result.tally.tuned,
+        "verdicts": asdict(result.verdicts),
+        "sandbox": {"recorded": result.sandbox[0], "found": result.sandbox[1]},
+        "kept": None if result.kept is None else str(result.kept),
     }
 
 
-def fields(found: Repeated) -> list[tuple[str, str]]:
+def fields(result: Repeated) -> list[tuple[str, str]]:
     """What was done, by name."""
-    verdicts, tally = found.verdicts, found.tally
+    verdicts, tally = result.verdicts, result.tally
     scored = verdicts.exact + verdicts.within
     return [
         ("questions", f"{tally.questions - tally.tuned} chosen, rendered and compared"),
         ("answers", f"{tally.answers} from the record; {tally.patches_refused} refused, as recorded"),
         ("programs", f"{scored} made, scored and compared again"),
         ("reports", f"{counted(tally.documents, 'insights report')} written and compared again"),
-        *([] if found.kept is None else [("kept", str(found.kept))]),
+        *([] if result.kept is None else [("kept", str(result.kept))]),
     ]
 
 
-def remarks(found: Repeated) -> list[str]:
+def remarks(result: Repeated) -> list[str]:
     """What could not be repeated, or was compared only in part."""
-    verdicts, tally, lines = found.verdicts, found.tally, []
+    verdicts, tally, lines = result.verdicts, result.tally, []
     if tally.tuned:
         lines.append(
             f"{_many(tally.tuned, 'question', 'of the command `tune` stand')} as recorded: a person chose the program. "
@@ -59,9 +59,9 @@ def remarks(found: Repeated) -> list[str]:
             f"{_many(verdicts.again, 'verdict', 'agree')} only after a second evaluation, alone: a time limit may have "
             "been met under load."
         )
-    if found.sandbox[0] != found.sandbox[1]:
-        lines.append(f"The sandbox level is {found.sandbox[1]}; in the run it was {found.sandbox[0]}.")
-    return lines if found.unnoted is None else [*lines, f"The kept archive: {found.unnoted}."]
+    if result.sandbox[0] != result.sandbox[1]:
+        lines.append(f"The sandbox level is {result.sandbox[1]}; in the run it was {result.sandbox[0]}.")
+    return lines if result.unnoted is None else [*lines, f"The kept archive: {result.unnoted}."]
 
 
 def _many(count: int, what: str, do: str) -> str:
@@ -69,11 +69,11 @@ def _many(count: int, what: str, do: str) -> str:
     return f"{count} {what}{'s' * (count != 1)} {do}{'s' * (count == 1)}"
 
 
-def conclusion(found: Repeated) -> list[str]:
+def conclusion(result: Repeated) -> list[str]:
     """Whether the rerun equals the record; else where and how it differs."""
-    if found.equal:
-        return [f"Equal: the rerun is the same as the record, fingerprint {found.fingerprint}."]
-    part = found.divergence
+    if result.equal:
+        return [f"Equal: the rerun is the same as the record, fingerprint {result.fingerprint}."]
+    part = result.divergence
     assert part is not None
     where = "The rerun differs" + ("" if part.generation is None else f" from generation {part.generation} on")
     return [f"{where}: {part.what}.", f"  recorded  {part.recorded}", f"  found     {part.found}"]

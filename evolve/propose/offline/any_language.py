@@ -29,10 +29,10 @@ def movable(source: str, language: Language) -> list[Literal]:
 
 def number_moved(source: str, language: Language, rng: random.Random) -> Edit | None:
     """Move one number; None where there is none."""
-    found = movable(source, language)
-    named = [literal for literal in found if literal.name is not None]
-    others = [literal for literal in found if literal.name is None]
-    pool = named if named and (not others or rng.random() < NAMED_SHARE) else others
+    literals = movable(source, language)
+    named = [literal for literal in literals if literal.name is not None]
+    unnamed = [literal for literal in literals if literal.name is None]
+    pool = named if named and (not unnamed or rng.random() < NAMED_SHARE) else unnamed
     if not pool:
         return None
     literal = rng.choice(pool)
@@ -86,7 +86,7 @@ def _blocks_taken(source: str, donor: str, rng: random.Random) -> tuple[str, str
     mine, theirs = evolve_regions(source), evolve_regions(donor)
     if len(mine) < 2 or len(mine) != len(theirs):
         return None
-    differing = [index for index, (one, other) in enumerate(zip(mine, theirs, strict=True)) if one.text != other.text]
+    differing = [index for index, (our, other) in enumerate(zip(mine, theirs, strict=True)) if our.text != other.text]
     if len(differing) < 2:  # with what differs nowhere else it would be the other program itself
         return None
     index = rng.choice(differing)

@@ -46,7 +46,7 @@ def constants(outline: Outline) -> list[Constant]:
 
     Numbers that are mostly structure are left alone: 0, 1 and 2, indices, and what is too small to be a quantity.
     """
-    found: list[Constant] = []
+    movable: list[Constant] = []
     for item in outline.items:
         if not outline.reached.intersection(item.binds):
             continue
@@ -55,14 +55,14 @@ def constants(outline: Outline) -> list[Constant]:
             value = node.value
             number = _number(value) if isinstance(value, ast.Constant) and len(item.binds) == 1 else None
             if isinstance(value, ast.Constant) and number is not None:
-                found.append(Constant(label=item.binds[0], named=True, node=value, value=number))
+                movable.append(Constant(label=item.binds[0], named=True, node=value, value=number))
         elif isinstance(node, Function | ast.ClassDef):
             for part in _literals(node):
                 number = _number(part)
                 if number is not None and number not in (0, 1, 2) and abs(number) > 1e-6:
                     label = f"the number in {node.name} (line {part.lineno})"
-                    found.append(Constant(label=label, named=False, node=part, value=number))
-    return found
+                    movable.append(Constant(label=label, named=False, node=part, value=number))
+    return movable
 
 
 def propose_move(
@@ -70,13 +70,13 @@ def propose_move(
 ) -> Move | None:
     """A seeded move of one constant, likelier the more it weighs, of the constants with a name; None when there is
     none. A `verb` says in which direction."""
-    found = [moves for constant in constants(outline) if (moves := _moves(constant, verb))]
-    named = [moves for moves in found if moves[0].constant.named]
-    others = [moves for moves in found if not moves[0].constant.named]
-    if named and (not others or rng.random() < NAMED_SHARE):
+    possible = [moves for constant in constants(outline) if (moves := _moves(constant, verb))]
+    named = [moves for moves in possible if moves[0].constant.named]
+    unnamed = [moves for moves in possible if not moves[0].constant.named]
+    if named and (not unnamed or rng.random() < NAMED_SHARE):
         pool = {move: weigh(move) / len(moves) for moves in named for move in moves}
         return rng.choices(list(pool), weights=list(pool.values()))[0]
-    return rng.choice(rng.choice(others)) if others else None
+    return rng.choice(rng.choice(unnamed)) if unnamed else None
 
 
 def _moves(constant: Constant, verb: str) -> list[Move]:
@@ -118,12 +118,12 @@ def _number(literal: ast.Constant) -> int | float | None:
 
 def _literals(node: ast.AST) -> list[ast.Constant]:
     """The literals under a node in the order of the text, but for indices."""
-    found: list[ast.Constant] = []
+    literals: list[ast.Constant] = []
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Constant):
-            found.append(child)
+            literals.append(child)
         elif isinstance(child, ast.Subscript):
-            found += _literals(child.value)
+            literals += _literals(child.value)
         else:
-            found += _literals(child)
-    return found
+            literals += _literals(child)
+    return literals

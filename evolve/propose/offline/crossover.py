@@ -25,7 +25,7 @@ _code = lru_cache(maxsize=4096)(normalised_hash)
 def differing(receiver: Outline, donor: Outline) -> list[str]:
     """What could be carried over: names that serve the donor and that the receiver lacks, has otherwise, or has
     without using them. In the donor's order; imports and slots are carried only with what needs them."""
-    found: list[str] = []
+    names: list[str] = []
     donor_slots = slots(donor)
     for name, item in donor.bound.items():
         if name not in donor.reached or item.is_import or name in donor_slots or len(item.binds) != 1:
@@ -34,8 +34,8 @@ def differing(receiver: Outline, donor: Outline) -> list[str]:
             continue
         mine = receiver.bound.get(name)
         if mine is None or _code(receiver.text(mine)) != _code(donor.text(item)) or name not in receiver.reached:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def carry(receiver: Outline, donor: Outline, name: str, rng: random.Random) -> str | None:
@@ -56,19 +56,19 @@ def carry(receiver: Outline, donor: Outline, name: str, rng: random.Random) -> s
 def _with_needed(outline: Outline, donor: Outline, names: Iterable[str]) -> Outline:
     """The receiver with every item of the donor that `names` need and the receiver does not have."""
     needed = donor.closure(names)
-    known = set(outline.bound) | outline.immutable_names
+    available = set(outline.bound) | outline.immutable_names
     donor_slots = slots(donor)
     taken = [
         item
         for item in donor.items
-        if needed.intersection(item.binds) and not item.is_import and not set(item.binds) <= known
+        if needed.intersection(item.binds) and not item.is_import and not set(item.binds) <= available
     ]
     read = {read for name in needed for read in donor.bound[name].reads}
     imports = []
     for node in donor.tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             bound = set(names_bound(node))
-            if bound & read and not bound <= known:
+            if bound & read and not bound <= available:
                 imports.append(ast.unparse(node))
     definitions = joined(donor.text(item) for item in taken if item.binds[0] not in donor_slots)
     last = joined(donor.text(item) for item in taken if item.binds[0] in donor_slots)

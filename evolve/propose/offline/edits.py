@@ -118,10 +118,10 @@ def described(verb: str, source: str, items: list[Ingredient]) -> Edit:
 
 def pruned(outline: Outline, rng: random.Random) -> Edit | None:
     """Take one used operator out, and what then serves nothing."""
-    found = uses(outline)
-    if not found:
+    all_uses = uses(outline)
+    if not all_uses:
         return None
-    use = rng.choice(found)
+    use = rng.choice(all_uses)
     source = swept(outline, without_use(outline, use))
     where = "the result" if use.slot is None else use.slot
     return Edit(

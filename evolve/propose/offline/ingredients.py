@@ -18,7 +18,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from evolve.core.errors import InputError
-from evolve.lang.python_source import first_line, tree_of
+from evolve.core.python_source import first_line, tree_of
 from evolve.propose.offline.outline import Function, Outline, joined, names_bound, names_read
 from evolve.propose.offline.wiring import can_hold, members, result_functions, with_member, with_result, with_single
 
@@ -84,16 +84,16 @@ class Library:
 
     def with_needs(self, ingredient: Ingredient) -> list[Ingredient]:
         """The ingredient after all that it needs, directly or not, each once."""
-        found: list[Ingredient] = []
+        needed: list[Ingredient] = []
 
         def visit(item: Ingredient) -> None:
             for need in item.needs:
                 visit(self._ingredients[need])
-            if item not in found:
-                found.append(item)
+            if item not in needed:
+                needed.append(item)
 
         visit(ingredient)
-        return found
+        return needed
 
     def slots_read(self, ingredient: Ingredient) -> dict[str, str]:
         """The slots that an ingredient reads, itself or through what it needs, with their empty values."""
@@ -106,34 +106,34 @@ def load_library(folder: Path | None) -> Library:
         return Library({})
     if not folder.is_dir():
         raise InputError(f"{folder}: is no folder of ingredients")
-    found = {path.stem: read_ingredient(path) for path in sorted(folder.glob("*.py"))}
-    for name, ingredient in found.items():
+    ingredients = {path.stem: read_ingredient(path) for path in sorted(folder.glob("*.py"))}
+    for name, ingredient in ingredients.items():
         for need in ingredient.needs:
-            if need not in found:
+            if need not in ingredients:
                 raise InputError(f"{folder / name}.py: needs {need!r}, but there is no {need}.py in that folder")
-            if found[need].role != SHARED:
+            if ingredients[need].role != SHARED:
                 raise InputError(f"{folder / name}.py: needs {need!r}, which is an operator, not a shared one")
-    _check_needs(folder, found)
-    _check_names(folder, found)
-    library = Library(found)
-    for name, ingredient in found.items():
+    _check_needs(folder, ingredients)
+    _check_names(folder, ingredients)
+    library = Library(ingredients)
+    for name, ingredient in ingredients.items():
         for slot in ingredient.wants:
             if slot not in library.slots_read(ingredient):
                 raise InputError(f"{folder / name}.py: wants {slot}, but neither it nor its needs name it in slots")
     return library
 
 
-def _check_names(folder: Path, found: Mapping[str, Ingredient]) -> None:
+def _check_names(folder: Path, ingredients: Mapping[str, Ingredient]) -> None:
     owner: dict[str, str] = {}
-    for name, ingredient in found.items():
+    for name, ingredient in ingredients.items():
         for bound in (bound for part in ingredient.parts for bound in part.binds):
             if owner.setdefault(bound, name) != name:
                 raise InputError(f"{folder / name}.py: defines {bound}, as {owner[bound]}.py does")
 
 
-def _check_needs(folder: Path, found: Mapping[str, Ingredient]) -> None:
+def _check_needs(folder: Path, ingredients: Mapping[str, Ingredient]) -> None:
     try:
-        TopologicalSorter({name: ingredient.needs for name, ingredient in found.items()}).prepare()
+        TopologicalSorter({name: ingredient.needs for name, ingredient in ingredients.items()}).prepare()
     except CycleError as cycle:
         name = min(cycle.args[1])
         raise InputError(f"{folder / name}.py: needs itself, directly or through what it needs") from None
@@ -187,12 +187,12 @@ def read_ingredient(path: Path) -> Ingredient:
 def _header(path: Path, lines: Sequence[str]) -> dict[str, str]:
     header: dict[str, str] = {}
     for line in lines:
-        found = _HEADER.fullmatch(line.rstrip())
-        if found is None:
+        match = _HEADER.fullmatch(line.rstrip())
+        if match is None:
             break
-        if found[1] not in _KEYS:
-            raise InputError(f"{path}: unknown header {found[1]!r}; there is {', '.join(sorted(_KEYS))}")
-        header[found[1]] = found[2].strip()
+        if match[1] not in _KEYS:
+            raise InputError(f"{path}: unknown header {match[1]!r}; there is {', '.join(sorted(_KEYS))}")
+        header[match[1]] = match[2].strip()
     for key in ("role", "why"):
         if key not in header:
             raise InputError(f"{path}: its header lacks `# {key}: ...`")
@@ -204,10 +204,10 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _slots(path: Path, text: str) -> tuple[tuple[str, str], ...]:
-    found = [_SLOT.fullmatch(entry) for entry in _listed(text)]
-    if not all(found):
+    matches = [_SLOT.fullmatch(entry) for entry in _listed(text)]
+    if not all(matches):
         raise InputError(f"{path}: slots is {text!r}; it must be like `NEIGHBOURHOODS = (), ACCEPT = None`")
-    return tuple((entry[1], entry[2]) for entry in found if entry is not None)
+    return tuple((entry[1], entry[2]) for entry in matches if entry is not None)
 
 
 def _parts(tree: ast.Module, lines: Sequence[str]) -> tuple[Part, ...]:
@@ -244,11 +244,11 @@ def _callable_here(library: Library, outline: Outline, ingredient: Ingredient) -
     assert ingredient.result is not None and outline.entry is not None
     node = outline.entry.node
     assert isinstance(node, Function)
-    known = {argument.arg for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]}
-    known |= {"result"} | set(outline.bound) | outline.immutable_names
+    names = {argument.arg for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]}
+    names |= {"result"} | set(outline.bound) | outline.immutable_names
     for item in library.with_needs(ingredient):
-        known |= {name for part in item.parts for name in part.binds}
-    return names_read(tree_of(ingredient.result.replace("{result}", "result"))) <= known
+        names |= {name for part in item.parts for name in part.binds}
+    return names_read(tree_of(ingredient.result.replace("{result}", "result"))) <= names
 
 
 def _readers(library: Library, outline: Outline, slot: str) -> list[Ingredient]:
@@ -305,8 +305,8 @@ def insert(
         more = insert(library, outline, partner, rng, weigh=weigh)
         if more is None:
             return None
-        source, others = more
-        inserted += others
+        source, remaining = more
+        inserted += remaining
     return source, inserted
 
 
@@ -327,9 +327,9 @@ def _partner(
 
 def _defined(library: Library, outline: Outline, ingredient: Ingredient) -> str:
     """The source with the definitions, imports and slots of an ingredient and of all that it needs."""
-    known = set(outline.bound) | outline.immutable_names
+    bound = set(outline.bound) | outline.immutable_names
     needed = library.with_needs(ingredient)
-    parts = [part for item in needed for part in item.parts if not set(part.binds) & known]
-    empty = [f"{slot} = {value}\n" for slot, value in library.slots_read(ingredient).items() if slot not in known]
+    parts = [part for item in needed for part in item.parts if not set(part.binds) & bound]
+    empty = [f"{slot} = {value}\n" for slot, value in library.slots_read(ingredient).items() if slot not in bound]
     imports = dict.fromkeys(text for item in needed for text in item.imports if text not in outline.imports)
     return outline.with_added(imports=list(imports), definitions=joined([p.text for p in parts]), last="".join(empty))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from evolve.core.program import Region, evolve_regions, marker, split_lines
-from evolve.lang.python_source import first_line, parsed, tree_of
+from evolve.core.python_source import first_line, parsed, tree_of
 
 MAX_LINE = 100
 _DEFINITION = re.compile(r"(@|def |class |async )")
@@ -88,14 +88,14 @@ class Outline:
 
     def closure(self, names: Iterable[str]) -> frozenset[str]:
         """Those of `names` that are bound inside the blocks, and every such name that they read, directly or not."""
-        found: set[str] = set()
+        closure: set[str] = set()
         waiting = [name for name in names if name in self.bound]
         while waiting:
             name = waiting.pop()
-            if name not in found:
-                found.add(name)
+            if name not in closure:
+                closure.add(name)
                 waiting.extend(read for read in self.bound[name].reads if read in self.bound)
-        return frozenset(found)
+        return frozenset(closure)
 
     @cached_property
     def entry(self) -> Item | None:
@@ -218,14 +218,14 @@ def _alone_on_their_lines(source: str, tree: ast.Module) -> list[ast.stmt]:
     if "\r" in source.replace("\r\n", ""):
         return []  # the parser counts a lone carriage return as a line end, and our lines do not
     lines = split_lines(source)
-    found = []
+    alone = []
     for before, node, after in zip([None, *tree.body], tree.body, [*tree.body[1:], None], strict=False):
         begins_block = before is None or (before.end_lineno or before.lineno) < first_line(node)
         end = node.end_lineno or node.lineno
         goes_on = lines[end - 1].rstrip("\r\n").endswith("\\")  # into a line that is no part of its node
         if begins_block and not goes_on and (after is None or end < first_line(after)):
-            found.append(node)
-    return found
+            alone.append(node)
+    return alone
 
 
 def _item(node: ast.stmt, lines: list[str], region: Region) -> Item:

@@ -9,7 +9,7 @@ import ast
 import copy
 from dataclasses import dataclass
 
-from evolve.lang.python_source import first_line
+from evolve.core.python_source import first_line
 from evolve.propose.offline.outline import Function, Item, Outline, assignment, names_read
 
 NEW_RESULT = "result"
@@ -43,13 +43,13 @@ def results(outline: Outline) -> Results | None:
         return None
     if not isinstance(last.value, ast.Name):
         return Results(name=None, returned=last, statements=())
-    found: list[ast.Assign] = []
+    assignments: list[ast.Assign] = []
     for node in reversed(body[:-1]):
         if not _is_result_statement(node, last.value.id) or not _begins_line(outline, node):
             break
         assert isinstance(node, ast.Assign)
-        found.insert(0, node)
-    return Results(name=last.value.id, returned=last, statements=tuple(found))
+        assignments.insert(0, node)
+    return Results(name=last.value.id, returned=last, statements=tuple(assignments))
 
 
 def _begins_line(outline: Outline, node: ast.stmt) -> bool:
@@ -99,8 +99,8 @@ def members(outline: Outline, slot: str) -> tuple[str, ...]:
 
 def uses(outline: Outline) -> list[Use]:
     """Every use that can be taken out alone: the members of slots, and the functions of result statements."""
-    found = [Use(name=name, slot=slot) for slot in slots(outline) for name in members(outline, slot)]
-    return found + [Use(name=name, slot=None) for name in result_functions(outline)]
+    uses_here = [Use(name=name, slot=slot) for slot in slots(outline) for name in members(outline, slot)]
+    return uses_here + [Use(name=name, slot=None) for name in result_functions(outline)]
 
 
 def result_functions(outline: Outline) -> list[str]:
@@ -175,8 +175,8 @@ def without_start(outline: Outline) -> str | None:
     if isinstance(first, ast.Assign) and _is_none(first.value) and len(body) == len(end.statements) + 2:
         return None
     given = {part.arg for part in ast.walk(entry.node.args) if isinstance(part, ast.arg)}
-    known = {name, *given, *outline.bound, *outline.immutable_names}
-    kept = [node for node in end.statements if names_read(node) <= known]
+    bound = {name, *given, *outline.bound, *outline.immutable_names}
+    kept = [node for node in end.statements if names_read(node) <= bound]
     indent = outline.lines[end.returned.lineno - 1][: end.returned.col_offset]
     lines = [f"{indent}{name} = None\n"]
     for node in kept:

@@ -9,7 +9,7 @@ from evolve.archive.events import TuningBaselineEvent
 from evolve.core.errors import InputError
 from evolve.evaluation.evaluators import EvaluatorPair
 from evolve.lang.languages import language_of
-from evolve.propose.tuning.search import Standing
+from evolve.propose.tuning.search import Rank
 from evolve.propose.tuning.tuner import NOTHING, Tuner, chance_in, chosen, measured_again, require_tunable
 
 
@@ -26,14 +26,14 @@ def measure_baseline(
     proposals: int,
     *,
     workers: int,
-    tell: Callable[[int, Standing], None] = lambda done, best: None,
+    tell: Callable[[int, Rank], None] = lambda done, best: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
     """Tune the numbers of the initial program with as many evaluations as `proposals`, and record what that
     reaches. False where it was `stopped` before its end: nothing is recorded then. What is on record already is not
     measured again. `tell` is that of `Tuner.tune`. Raises EvaluatorError."""
     reader = archive.reader
-    if (known := reader.tuning_baseline) is not None and known.proposals == proposals:
+    if (recorded := reader.tuning_baseline) is not None and recorded.proposals == proposals:
         return True
     initial, language = reader.programs[0], language_of(reader.program_file)
     source, tuning, value = reader.source(initial), dict(NOTHING), initial.value

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from evolve.core.program import evolve_regions, split_lines
+from evolve.core.python_source import called, parsed
 from evolve.lang.languages import PYTHON, Language
 from evolve.lang.literals import Literal, literals, with_values
-from evolve.lang.python_source import called, parsed
 from evolve.propose.tuning.search import Dimension, Point
 
 REACH = 16
@@ -53,16 +53,16 @@ def parameters(source: str, language: Language) -> tuple[Parameter, ...]:
     )
 
 
-def most_promising(found: Sequence[Parameter], most: int) -> tuple[Parameter, ...]:
+def most_promising(candidates: Sequence[Parameter], most: int) -> tuple[Parameter, ...]:
     """The most promising parameters, in their order: constants with a name first, then fractions, then others."""
-    ranked = sorted(found, key=lambda one: (one.literal.name is None, isinstance(one.literal.value, int)))
-    return tuple(sorted(ranked[:most], key=lambda one: one.literal.start))
+    ranked = sorted(candidates, key=lambda number: (number.literal.name is None, isinstance(number.literal.value, int)))
+    return tuple(sorted(ranked[:most], key=lambda number: number.literal.start))
 
 
-def applied(source: str, found: Sequence[Parameter], point: Point) -> str:
+def applied(source: str, parameters: Sequence[Parameter], point: Point) -> str:
     """The program with the values of a point. Numbers that stay what they are keep their spelling."""
-    pairs = zip(found, point, strict=True)
-    return with_values(source, {one.literal: value for one, value in pairs if value != one.literal.value})
+    pairs = zip(parameters, point, strict=True)
+    return with_values(source, {number.literal: value for number, value in pairs if value != number.literal.value})
 
 
 def _is_worth(literal: Literal) -> bool:
@@ -97,7 +97,7 @@ def _of_python(source: str) -> Iterator[tuple[Literal, str]]:
     tree = parsed(source)
     lines = split_lines(source)
     starts = [0, *accumulate(map(len, lines))]
-    found: list[tuple[Literal, str]] = []
+    literals: list[tuple[Literal, str]] = []
     for node, near, constant in _numbers(tree, "", False, top=True):
         line = node.lineno - 1
         if line >= len(lines) or node.end_lineno != node.lineno or node.end_col_offset is None:
@@ -110,8 +110,8 @@ def _of_python(source: str) -> Iterator[tuple[Literal, str]]:
         if _DECIMAL.fullmatch(source[start:stop]) is None or type(value)(source[start:stop]) != value:
             continue  # hexadecimal; or a line break that Python counts and a patch does not
         literal = Literal(start=start, stop=stop, line=line + 1, name=near if constant else None, value=value)
-        found.append((literal, near))
-    yield from sorted(found, key=lambda one: one[0].start)
+        literals.append((literal, near))
+    yield from sorted(literals, key=lambda pair: pair[0].start)
 
 
 def _numbers(node: ast.AST, near: str, constant: bool, *, top: bool) -> Iterator[tuple[ast.Constant, str, bool]]:
@@ -143,8 +143,8 @@ def _but_indices(node: ast.AST) -> Iterator[ast.AST]:
 
 def _indices(index: ast.expr) -> Iterator[ast.expr]:
     if isinstance(index, ast.Tuple):
-        for one in index.elts:
-            yield from _indices(one)
+        for element in index.elts:
+            yield from _indices(element)
     else:
         yield index
 

@@ -13,7 +13,7 @@ from evolve.core.errors import ArchiveError
 from evolve.core.invocation import command
 from evolve.core.program import TUNER, PatchKind
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair
-from evolve.evaluation.generalising import check_on_fresh
+from evolve.evaluation.generalisation import verify_on_fresh_instances
 from evolve.evaluation.recording import question_of, record_held_out, record_program
 from evolve.lang.languages import language_of
 from evolve.progress import Checking, Warned
@@ -91,5 +91,5 @@ def record_tuned(
     record_tuning(archive, evaluators, question, program, confirmation)
     if is_best:
         suite, interrupt = evaluators.evaluator.suite, threading.Event()
-        check_on_fresh(archive, evaluators.task, suite, evaluators.others, interrupt=interrupt, tell=tell)
+        verify_on_fresh_instances(archive, evaluators.task, suite, evaluators.others, interrupt=interrupt, tell=tell)
     return archive.reader.find(str(number)), is_best

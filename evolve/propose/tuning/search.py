@@ -15,7 +15,7 @@ BATCH = 6
 """Points that are asked for at a time, whatever the number of workers: what is found must not depend on that."""
 
 Point = tuple[int | float, ...]
-Standing = tuple[bool, float]
+Rank = tuple[bool, float]
 """Whether a program is correct, and its score: compared in this order, higher is better."""
 
 _FIRST_STEP = math.log(1.6)
@@ -80,7 +80,7 @@ class PatternSearch:
     `ask` never gives a point that was given before, nor the start; it gives none when there is nothing left to try.
     """
 
-    def __init__(self, dimensions: Sequence[Dimension], *, start: Standing, seed: str | int) -> None:
+    def __init__(self, dimensions: Sequence[Dimension], *, start: Rank, seed: str | int) -> None:
         """Begin at the dimensions' values, whose `start` is known."""
         self._dimensions = tuple(dimensions)
         self._random = random.Random(f"{seed}:tune")
@@ -90,7 +90,7 @@ class PatternSearch:
         self._start, self._origin = start, self.best
         self._asked: set[Point] = {self.best}
         self._waiting: list[Point] = []  # points to be asked before any other
-        self._screened: dict[tuple[int, int], Standing] = {}
+        self._screened: dict[tuple[int, int], Rank] = {}
         self._polls: dict[Point, tuple[int, int]] = {}
         self._screen(+1)
         self._screening = 1
@@ -111,9 +111,9 @@ class PatternSearch:
         batch += self._some(self._leaps(), BATCH - len(batch))
         return batch + self._some(self._polling(), BATCH - len(batch))
 
-    def tell(self, scored: Sequence[tuple[Point, Standing]]) -> None:
+    def tell(self, scored: Sequence[tuple[Point, Rank]]) -> None:
         """The results of the points of a batch."""
-        before, gains = self.best, list[tuple[Standing, Point]]()
+        before, gains = self.best, list[tuple[Rank, Point]]()
         for point, standing in scored:
             poll = self._polls.pop(point, None)
             if self._screening and poll is not None:
@@ -153,11 +153,11 @@ class PatternSearch:
             if self._waiting:
                 return
         self._screening = 0
-        gains: list[tuple[Standing, int, int]] = []
+        gains: list[tuple[Rank, int, int]] = []
         for index, axis in enumerate(self._axes):
-            found = {sign: self._screened[index, sign] for sign in (1, -1) if (index, sign) in self._screened}
-            axis.dropped = all(standing == self._start for standing in found.values())
-            for sign, standing in found.items():
+            ranks = {sign: self._screened[index, sign] for sign in (1, -1) if (index, sign) in self._screened}
+            axis.dropped = all(standing == self._start for standing in ranks.values())
+            for sign, standing in ranks.items():
                 if standing > self._start:
                     axis.direction = sign
                     gains.append((standing, index, sign))
@@ -220,18 +220,18 @@ class PatternSearch:
 
     def _take(self, count: int) -> list[Point]:
         taken, self._waiting = self._waiting, []
-        found = self._some(iter(taken), count)
+        points = self._some(iter(taken), count)
         self._waiting = [point for point in taken if point not in self._asked]
-        return found
+        return points
 
     def _some(self, points: Iterator[Point], count: int) -> list[Point]:
         """At most `count` new points; they count as asked from now on."""
-        found: list[Point] = []
-        while len(found) < count and (point := next(points, None)) is not None:
+        new: list[Point] = []
+        while len(new) < count and (point := next(points, None)) is not None:
             if point not in self._asked:
                 self._asked.add(point)
-                found.append(point)
-        return found
+                new.append(point)
+        return new
 
     # -- steps --------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from evolve.lang.languages import Language, language_of
 from evolve.patch import make_patch
 from evolve.proposal import Request
 from evolve.propose.tuning.literals import Parameter, applied, most_promising, parameters
-from evolve.propose.tuning.search import PatternSearch, Point, Standing
+from evolve.propose.tuning.search import PatternSearch, Point, Rank
 from evolve.seams import Evaluator, Proposer
 
 LEAST: Final = 10
@@ -45,8 +45,8 @@ class Tuned:
     searched: tuple[Parameter, ...]
     dropped: tuple[int, ...]
     evaluations: int
-    start: Standing
-    standing: Standing
+    start: Rank
+    standing: Rank
     point: Point
     source: str
     took_s: float
@@ -60,7 +60,7 @@ class Tuned:
     def changes(self) -> list[tuple[str, int | float, int | float]]:
         """The numbers that differ in the best program: label, old and new value."""
         pairs = zip(self.searched, self.point, strict=True)
-        return [(one.label, one.literal.value, new) for one, new in pairs if new != one.literal.value]
+        return [(number.label, number.literal.value, new) for number, new in pairs if new != number.literal.value]
 
     @property
     def summary(self) -> str:
@@ -97,13 +97,13 @@ class Tuned:
         """The search as plain values: each number with its old and its new value."""
         numbers = [
             {
-                "label": one.label,
-                "line": one.literal.line,
-                "before": one.literal.value,
+                "label": parameter.label,
+                "line": parameter.literal.line,
+                "before": parameter.literal.value,
                 "after": value,
                 "dropped": index in self.dropped,
             }
-            for index, (one, value) in enumerate(zip(self.searched, self.point, strict=True))
+            for index, (parameter, value) in enumerate(zip(self.searched, self.point, strict=True))
         ]
         return {
             "evaluations": self.evaluations,
@@ -160,7 +160,7 @@ def _varies(spread: tuple[float, float]) -> str:
     return f"is another one at each measurement ({spread[0]:.6f} and {spread[1]:.6f}), {_CHANCE}"
 
 
-def standing_of(evaluation: Evaluation) -> Standing:
+def rank_of(evaluation: Evaluation) -> Rank:
     """What the search goes by."""
     return evaluation.correct, evaluation.combined_score
 
@@ -168,8 +168,8 @@ def standing_of(evaluation: Evaluation) -> Standing:
 def chosen(source: str, language: Language, *, evaluations: int) -> tuple[int, tuple[Parameter, ...]]:
     """How many numbers of a program are worth searching, and those that `evaluations` allow. Raises ProgramError
     for a broken program."""
-    found = parameters(source, language)
-    return len(found), most_promising(found, evaluations // _EACH)
+    candidates = parameters(source, language)
+    return len(candidates), most_promising(candidates, evaluations // _EACH)
 
 
 @dataclass(slots=True)
@@ -202,7 +202,7 @@ class Tuner(Proposer):
         start: Evaluation,
         *,
         seed: str | int,
-        tell: Callable[[int, Standing], None] = lambda done, best: None,
+        tell: Callable[[int, Rank], None] = lambda done, best: None,
         stopped: Callable[[], bool] = lambda: False,
         cancel: Callable[[], object] = lambda: None,
     ) -> Tuned:
@@ -216,11 +216,11 @@ class Tuner(Proposer):
         present, searched = chosen(source, self.language, evaluations=self.evaluations)
         if not searched:
             raise ValueError("the program has no numbers to search")
-        search = PatternSearch([one.dimension for one in searched], start=standing_of(start), seed=seed)
+        search = PatternSearch([parameter.dimension for parameter in searched], start=rank_of(start), seed=seed)
         done, best, began = 0, search.standing, time.monotonic()
 
-        def score(point: Point) -> Standing | None:
-            return None if stopped() else standing_of(self.evaluator.evaluate(applied(source, searched, point)))
+        def score(point: Point) -> Rank | None:
+            return None if stopped() else rank_of(self.evaluator.evaluate(applied(source, searched, point)))
 
         with threads(self.workers, cancel=cancel) as pool:
             while done < self.evaluations and not stopped() and (batch := search.ask()[: self.evaluations - done]):
@@ -236,7 +236,7 @@ class Tuner(Proposer):
             searched=searched,
             dropped=search.dropped,
             evaluations=done,
-            start=standing_of(start),
+            start=rank_of(start),
             standing=search.standing,
             point=search.best,
             source=applied(source, searched, search.best),

@@ -50,7 +50,7 @@ def test_seeds_may_be_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"buget": {}}, "unknown key 'buget'"),
         ({"name": "../up"}, "must be a plain folder name"),
@@ -72,20 +72,20 @@ def test_seeds_may_be_named(tmp_path):
         ({"seeds": list(range(2000))}, "4000 runs; at most 2000"),
     ],
 )
-def test_a_mistake_is_named_with_its_file_and_key(tmp_path, change, said):
-    with pytest.raises(InputError, match=f"sizes.yaml( line \\d+)?: .*{said}"):
+def test_a_mistake_is_named_with_its_file_and_key(tmp_path, change, message):
+    with pytest.raises(InputError, match=f"sizes.yaml( line \\d+)?: .*{message}"):
         read_plan(written(tmp_path, {**GOOD, **change}))
 
 
 @pytest.mark.parametrize(
-    ("configurations", "said"),
+    ("configurations", "message"),
     [
         ({"a": {"search.elite": 3}}, "configurations.a: unknown key 'search.elite'"),
         ({"a": {"search.elites": 40}, "b": {}}, "configurations.b: is the same as a"),
     ],
 )
-def test_configurations_that_cannot_be_compared_are_refused_before_anything_runs(tmp_path, configurations, said):
-    with pytest.raises(InputError, match=said):
+def test_configurations_that_cannot_be_compared_are_refused_before_anything_runs(tmp_path, configurations, message):
+    with pytest.raises(InputError, match=message):
         read_plan(written(tmp_path, {**GOOD, "configurations": configurations})).runs()
 
 

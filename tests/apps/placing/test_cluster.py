@@ -18,7 +18,7 @@ A = "  - {name: a, size_gb: 10, rate: 1, slo: 1}\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (GPUS + "models:\n  - {name: a, size_gb: 80, rate: 1, slo: 1}\n", "model 'a' has 80 GB and a GPU has 80 GB"),
         (
@@ -51,12 +51,12 @@ A = "  - {name: a, size_gb: 10, rate: 1, slo: 1}\n"
         (GPUS + "models:\n" + A + "current: {a: 2}\n", "current.a: must be a GPU from 0 to 1, not 2"),
     ],
 )
-def test_a_bad_cluster_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
+def test_a_bad_cluster_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(text)
     with pytest.raises(InputError) as refused:
         read_cluster(file)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert str(refused.value).startswith(str(file))
     assert "\n" not in str(refused.value)
 

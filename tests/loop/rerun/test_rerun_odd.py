@@ -160,8 +160,8 @@ def test_a_question_that_nobody_chose_is_found(small: Path, tmp_path: Path) -> N
     parted = rerun(tmp_path, "r", code=1)["parted"]
     assert (parted["generation"], parted["what"]) == (6, "its choice differs")
     assert other[:8] in parted["recorded"]
-    said = evolve(tmp_path, "rerun", "r", code=1).stdout
-    assert "The rerun differs from generation 6 on: its choice differs." in said
+    output = evolve(tmp_path, "rerun", "r", code=1).stdout
+    assert "The rerun differs from generation 6 on: its choice differs." in output
 
 
 def test_another_prompt_template_is_found_with_its_first_line(small: Path, tmp_path: Path) -> None:

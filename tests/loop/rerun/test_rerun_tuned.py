@@ -46,9 +46,9 @@ def equal(folder: Path) -> Any:
 def test_what_was_tuned_by_hand_is_judged_again_and_counted_as_recorded(tuned: Path) -> None:
     output = equal(tuned)
     assert (output["questions"], output["questions_as_recorded"], output["tuned"]) == (9, 3, 3)
-    said = evolve(tuned, "rerun", "r").stdout
-    assert "3 questions of the command `tune` stand as recorded" in said
-    assert "models or prompts were changed" not in said
+    printed = evolve(tuned, "rerun", "r").stdout
+    assert "3 questions of the command `tune` stand as recorded" in printed
+    assert "models or prompts were changed" not in printed
 
 
 @pytest.mark.nightly

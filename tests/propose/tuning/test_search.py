@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.propose.tuning.search import BATCH, Dimension, PatternSearch, Point, Standing
+from evolve.propose.tuning.search import BATCH, Dimension, PatternSearch, Point, Rank
 
-Score = Callable[[Point], Standing]
+Score = Callable[[Point], Rank]
 
 
 def searched(
@@ -47,7 +47,7 @@ dimensions = st.lists(
 def bumpy(seed: int) -> Score:
     """Any function at all, with failures."""
 
-    def score(point: Point) -> Standing:
+    def score(point: Point) -> Rank:
         height = sum(math.sin((index + seed) * 7 * float(value)) for index, value in enumerate(point, 1))
         return height > -1, round(height, 1)
 
@@ -79,7 +79,7 @@ def test_the_top_of_a_hill_is_found(seed: int, target: float) -> None:
     space = [fractions(1.0), whole(10), fractions(0.05)]
     top = (target, 10 * target, 0.05 / target)
 
-    def score(point: Point) -> Standing:
+    def score(point: Point) -> Rank:
         return True, -sum(math.log(value / best) ** 2 for value, best in zip(point, top, strict=True))
 
     search, _ = searched(space, score, 150, seed)
@@ -89,7 +89,7 @@ def test_the_top_of_a_hill_is_found(seed: int, target: float) -> None:
 
 
 def test_a_top_at_the_edge_of_what_works_is_found() -> None:
-    def score(point: Point) -> Standing:
+    def score(point: Point) -> Rank:
         return point[0] <= 2.5, float(point[0])
 
     search, _ = searched([fractions(1.0)], score, 60)
@@ -98,7 +98,7 @@ def test_a_top_at_the_edge_of_what_works_is_found() -> None:
 
 
 def test_what_changes_nothing_is_dropped_and_never_moved_again() -> None:
-    def score(point: Point) -> Standing:
+    def score(point: Point) -> Rank:
         return True, -abs(math.log(point[1] / 3))
 
     search, asked = searched([fractions(5.0), fractions(1.0), whole(7)], score, 60)

@@ -65,7 +65,7 @@ def test_a_valid_answer_costs_the_bins_that_it_opens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "answer", "outcome", "said"),
+    ("item", "answer", "outcome", "message"),
     [
         (0, 0, Outcome.INVALID_OUTPUT, "0 is no open bin: there is none yet"),
         (2, 1, Outcome.INVALID_OUTPUT, "1 is no open bin: they are 0 to 0"),  # len(free) is no new bin here: -1 is
@@ -83,11 +83,11 @@ def test_a_valid_answer_costs_the_bins_that_it_opens() -> None:
         (1, {"bin": 0}, Outcome.INVALID_OUTPUT, "the answer is an object"),
     ],
 )
-def test_every_wrong_answer_is_refused_with_the_reason(item: int, answer: Any, outcome: Outcome, said: str) -> None:
+def test_every_wrong_answer_is_refused_with_the_reason(item: int, answer: Any, outcome: Outcome, message: str) -> None:
     verdict = TASK.judge.judge(SMALL, [*GOOD[:item], answer, *GOOD[item + 1 :]])
     assert verdict.outcome is outcome
     assert verdict.cost is None
-    assert said in (verdict.detail or "")
+    assert message in (verdict.detail or "")
 
 
 @pytest.mark.parametrize("answers", [[], GOOD[:-1], [*GOOD, -1], None, 3, {"0": -1}])
@@ -124,7 +124,7 @@ def test_a_valid_answer_made_invalid_in_one_place_is_never_accepted(data: st.Dat
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "message"),
     [
         (True, "a bool"),
         (1.0, "float"),
@@ -134,9 +134,9 @@ def test_a_valid_answer_made_invalid_in_one_place_is_never_accepted(data: st.Dat
         (5, "5 is no open bin"),
     ],
 )
-def test_the_adapter_says_what_it_cannot_read(result: object, said: str) -> None:
+def test_the_adapter_says_what_it_cannot_read(result: object, message: str) -> None:
     _, encode = adapter.begin({"item": 3, "capacity": 10})({"item": 3})
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         encode(result)
 
 

@@ -107,9 +107,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "said"), REFUSED, ids=[said for _, said in REFUSED])
-def test_what_is_no_packing_is_refused_with_the_reason(answer: object, said: str) -> None:
-    with pytest.raises(InvalidAnswer, match=said):
+@pytest.mark.parametrize(("answer", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_what_is_no_packing_is_refused_with_the_reason(answer: object, message: str) -> None:
+    with pytest.raises(InvalidAnswer, match=message):
         judge({"n": 16}, answer)
 
 
@@ -123,9 +123,9 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "said"), BROKEN, ids=[said for _, said in BROKEN])
-def test_what_no_repair_helps_is_infeasible_with_the_reason(answer: object, said: str) -> None:
-    with pytest.raises(Infeasible, match=said):
+@pytest.mark.parametrize(("answer", "message"), BROKEN, ids=[message for _, message in BROKEN])
+def test_what_no_repair_helps_is_infeasible_with_the_reason(answer: object, message: str) -> None:
+    with pytest.raises(Infeasible, match=message):
         judge({"n": 16}, answer)
 
 
@@ -216,7 +216,7 @@ def test_honest_results_are_read(result: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "message"),
     [
         (None, "is a return missing"),
         ("abc", "the packing is a str"),
@@ -231,8 +231,8 @@ def test_honest_results_are_read(result: object) -> None:
         ([7], "circle 0 is a int"),
     ],
 )
-def test_an_unreadable_answer_is_described(result: object, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_an_unreadable_answer_is_described(result: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         encoded(result, 2)
 
 

@@ -47,7 +47,7 @@ def _on_the_suite(archive: Archive, record: ProgramRecord, suite: Suite) -> Cost
     return compared([result.cost for result in initial.results], archive.reader.evaluation(record), suite)
 
 
-def check_on_fresh(
+def verify_on_fresh_instances(
     archive: Archive,
     task: Task,
     suite: Suite,
@@ -169,7 +169,7 @@ class _FreshSample:
         with open_evaluator(fresh) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
             for place in range(len(fresh.instances)):
                 work = (thread.submit(evaluator.evaluate_one, source, place) for source in sources)
-                initial, program = (_awaited(thread, evaluator, one, self._interrupt) for one in work)
+                initial, program = (_awaited(thread, evaluator, instances, self._interrupt) for instances in work)
                 self._initial.append(initial)
                 self._program.append(program)
 
