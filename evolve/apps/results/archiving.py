@@ -37,7 +37,7 @@ from evolve.core.program import OFFLINE, TUNER, Origin, PatchKind, normalised_ha
 from evolve.core.settings import with_absolute_paths
 from evolve.evaluation.beginning import identity_of
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair, open_evaluators
-from evolve.evaluation.generalisation import check_on_fresh
+from evolve.evaluation.generalisation import verify_on_fresh_instances
 from evolve.evaluation.recording import record_held_out
 from evolve.insights.answers import clean_body, read_insights
 from evolve.lang.languages import language_of_task
@@ -93,7 +93,7 @@ def import_results(
             Archive.create(place, config_text=render_config(config), identity=identity, run_id=run_id) as archive,
         ):
             _Import(archive, evaluators, results).record(programs, workers=config.workers, heard=heard)
-            check_on_fresh(
+            verify_on_fresh_instances(
                 archive,
                 task,
                 evaluators.evaluator.suite,
