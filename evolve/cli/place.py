@@ -5,7 +5,7 @@ import argparse
 from evaluator.task_files import load_task
 from evolve.apps.placing import report
 from evolve.apps.placing.cluster import cluster_file, read_cluster
-from evolve.apps.placing.plan import PlacementPlan, Solved, best_plan, of_solver, reached_json, solved, svg, to_json
+from evolve.apps.placing.plan import PlacementPlan, Solved, best_plan, reached_json, solved, svg, to_json
 from evolve.apps.placing.report import tried_table
 from evolve.apps.placing.trying import Reached, named, shipped, try_programs
 from evolve.cli import output
@@ -33,11 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
             opened=warn_of,
             confined=confined(arguments),
         )
-    plan = best_plan(cluster, tried)
     with output.progress(f"an exact solver, {arguments.seconds:g} s"):
         solver = solved(cluster, seconds=arguments.seconds)
-    if plan is None and isinstance(solver, Solved):
-        plan = of_solver(cluster, tried, solver)
+    plan = best_plan(cluster, tried, solver)
     if plan is None:
         return _print_failure(tried, as_json=arguments.json)
     if arguments.svg is not None:

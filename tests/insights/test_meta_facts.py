@@ -74,8 +74,8 @@ def test_each_instance_has_the_first_of_its_best_correct_programs_as_its_leader(
     objective = Objective(metric="m", direction=direction, per_instance=direction)
     costs = {1: "3 1/2", 2: "7/2 1/2", 3: "9 9", 4: "-9 -9", 5: "4 4", 6: "-5 -5"}
     changes = {
-        3: {"quarantine": "a hole", "correct": False},
-        4: {"correct": False},
+        3: {"quarantine": "a hole"},
+        4: {"outcome": Outcome.EXCEPTION},
         5: {"self_judged": True},
         6: {"excluded": True},
     }

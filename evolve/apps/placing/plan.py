@@ -64,32 +64,22 @@ class PlacementPlan:
         return float(self.pressure / self.bound - 1) if self.bound else 0.0
 
 
-def best_plan(cluster: Cluster, tried: Sequence[Reached]) -> PlacementPlan | None:
-    """The plan with the best placement tried, ties to the first, or with the current placement if none is better. None
-    without any placement."""
+def best_plan(cluster: Cluster, tried: Sequence[Reached], solver: Solved | str) -> PlacementPlan | None:
+    """The plan with the best placement tried, ties to the first, or with the current placement if none is better; else
+    with the solver's. None without any placement."""
     placements = [
         (attempt.pressure, attempt.name, attempt.placement)
         for attempt in tried
         if attempt.pressure is not None and attempt.placement is not None
     ]
-    standing, _ = _standing(cluster)
+    standing, why_not = _standing(cluster)
     if standing is not None and cluster.current is not None:
         placements.insert(0, (standing, CURRENT, tuple(gpu for gpu in cluster.current if gpu is not None)))
+    if not placements and isinstance(solver, Solved):
+        placements = [(solver.pressure, SOLVER, solver.placement)]
     if not placements:
         return None
     pressure, name, placement = min(placements, key=lambda attempt: attempt[0])
-    return _plan(cluster, tried, name, placement, pressure)
-
-
-def of_solver(cluster: Cluster, tried: Sequence[Reached], solver: Solved) -> PlacementPlan:
-    """The plan with an exact solver's placement."""
-    return _plan(cluster, tried, SOLVER, solver.placement, solver.pressure)
-
-
-def _plan(
-    cluster: Cluster, tried: Sequence[Reached], name: str, placement: Placement, pressure: Fraction
-) -> PlacementPlan:
-    standing, why_not = _standing(cluster)
     if cluster.current is not None:
         placement = renumbered(cluster, placement, cluster.current)
     data = exact_instance(cluster)
