@@ -264,7 +264,7 @@ class ForeignClaim:
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
-    id: Term
+    id: Line
     score: Number | None
     correct: Truth | None
     notes: Lines = ()

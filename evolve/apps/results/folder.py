@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from evaluator.untrusted import one_line
 from evolve.apps.results.openevolve import is_openevolve, read_openevolve
@@ -10,6 +11,9 @@ from evolve.apps.results.reading import FolderReader
 from evolve.apps.results.shinka import is_shinka, read_reports, read_shinka
 from evolve.apps.results.values import ResultFolder, ResultProgram, unused
 from evolve.core.errors import InputError
+
+MAX_NOTES_OF_ONE: Final = 20
+"""Notes that are kept of one program."""
 
 
 def read_results(folder: Path) -> ResultFolder:
@@ -41,8 +45,10 @@ def read_results(folder: Path) -> ResultFolder:
 
 
 def _in_words(program: ResultProgram) -> ResultProgram:
-    """A program whose notes, which quote the folder, are each one printable line."""
-    notes = tuple(one_line(note, 400) for note in program.claimed.notes)
+    """A program whose notes, which quote the folder, are each one printable line, and at most MAX_NOTES_OF_ONE."""
+    notes = tuple(one_line(note, 400) for note in program.claimed.notes[:MAX_NOTES_OF_ONE])
+    more = len(program.claimed.notes) - len(notes)
+    notes = (*notes, f"and {more} more notes") if more else notes
     return replace(program, claimed=replace(program.claimed, notes=notes))
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,14 +13,6 @@ from evolve.apps.results.values import Ancestry, Proposed, ResultProgram
 from evolve.core.program import PatchKind
 
 _CHECKPOINT: Final = re.compile(r"checkpoint_([0-9]{1,9})", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Checkpoint:
-    """A folder with programs, and its name in notes."""
-
-    folder: Path
-    name: str
 
 
 def is_openevolve(reader: FolderReader) -> bool:
@@ -34,7 +26,7 @@ def read_openevolve(reader: FolderReader) -> list[ResultProgram]:
     programs: dict[str, ResultProgram] = {}
     for checkpoint in _checkpoints(reader):
         islands = _islands(reader, checkpoint)
-        folder = checkpoint.folder / "programs"
+        folder = checkpoint / "programs"
         for name in reader.files(folder):
             if not name.endswith(".json") or reader.is_repeated(folder / name):
                 continue
@@ -42,7 +34,9 @@ def read_openevolve(reader: FolderReader) -> list[ResultProgram]:
                 reader.note(f"{folder}: more than {MAX_PROGRAMS} programs; the others were not read")
                 return list(programs.values())
             document = reader.document(folder / name)
-            program = _unread(name, checkpoint) if document is None else _of_document(document, name, checkpoint)
+            program = (
+                _unread(name, checkpoint.name) if document is None else _of_document(document, name, checkpoint.name)
+            )
             if program.id in islands and "island" not in values.mapping((document or {}).get("metadata")):
                 program = replace(program, ancestry=replace(program.ancestry, island=islands[program.id]))
             _add(programs, program, checkpoint.name)
@@ -51,7 +45,7 @@ def read_openevolve(reader: FolderReader) -> list[ResultProgram]:
     return list(programs.values())
 
 
-def _checkpoints(reader: FolderReader) -> Iterator[_Checkpoint]:
+def _checkpoints(reader: FolderReader) -> Iterator[Path]:
     """The checkpoints in the folder, or below its `checkpoints`, or the folder itself, in order."""
     here = reader.folders(reader.folder)
     places = [reader.folder, *([reader.folder / "checkpoints"] if "checkpoints" in here else [])]
@@ -63,14 +57,14 @@ def _checkpoints(reader: FolderReader) -> Iterator[_Checkpoint]:
     ]
     for _, folder in sorted(matches):
         if "programs" in reader.folders(folder):
-            yield _Checkpoint(folder=folder, name=folder.name)
+            yield folder
     if "programs" in here:
-        yield _Checkpoint(folder=reader.folder, name=reader.folder.name)
+        yield reader.folder
 
 
-def _islands(reader: FolderReader, checkpoint: _Checkpoint) -> Mapping[str, int]:
+def _islands(reader: FolderReader, checkpoint: Path) -> Mapping[str, int]:
     """The island of each program, as the checkpoint lists them."""
-    listed = values.mapping(reader.document(checkpoint.folder / "metadata.json")).get("islands")
+    listed = values.mapping(reader.document(checkpoint / "metadata.json")).get("islands")
     islands = listed[: values.MAX_NUMBERS] if isinstance(listed, list) else []
     return {
         member: number
@@ -81,7 +75,7 @@ def _islands(reader: FolderReader, checkpoint: _Checkpoint) -> Mapping[str, int]
     }
 
 
-def _unread(name: str, checkpoint: _Checkpoint) -> ResultProgram:
+def _unread(name: str, where_from: str) -> ResultProgram:
     """A program whose document cannot be read: its id alone is known, by the name of the file."""
     claimed = Claimed(
         id=values.word(name.removesuffix(".json")),
@@ -89,13 +83,13 @@ def _unread(name: str, checkpoint: _Checkpoint) -> ResultProgram:
         name="",
         source=None,
         correct=None,
-        where_from=checkpoint.name,
-        notes=(f"its document in {checkpoint.name} cannot be read",),
+        where_from=where_from,
+        notes=(f"its document in {where_from} cannot be read",),
     )
     return ResultProgram(claimed=claimed)
 
 
-def _of_document(document: Mapping[str, Any], name: str, checkpoint: _Checkpoint) -> ResultProgram:
+def _of_document(document: Mapping[str, Any], name: str, where_from: str) -> ResultProgram:
     notes: list[str] = []
     metadata = values.mapping(document.get("metadata"))
     changes = values.word(metadata.get("changes"), most=values.MAX_WORDS)
@@ -108,7 +102,7 @@ def _of_document(document: Mapping[str, Any], name: str, checkpoint: _Checkpoint
         name=values.word(changes.partition("\n")[0], most=80),
         source=source_of(document.get("code"), notes),
         correct=None,
-        where_from=checkpoint.name,
+        where_from=where_from,
         numbers=_numbers(document.get("metrics"), notes),
         notes=tuple(notes),
     )
@@ -189,4 +183,4 @@ def _add_best(reader: FolderReader, programs: dict[str, ResultProgram], folder: 
         "code": text,
         "iteration_found": recorded.get("iteration", 0),
     }
-    _add(programs, _of_document(document, name, _Checkpoint(folder=folder, name="best")), "best")
+    _add(programs, _of_document(document, name, "best"), "best")

@@ -7,9 +7,9 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from evolve.apps.audit.claims import SCORE, Claimed
 from evolve.apps.results import values
@@ -24,11 +24,12 @@ from evolve.patch.format import parse_patch
 DATABASES: Final = ("programs.sqlite", "evolution_db.sqlite")
 _GENERATION: Final = re.compile(r"gen_([0-9]{1,9})", re.ASCII)
 _REPORT: Final = re.compile(r"meta_([0-9]{1,9})\.txt", re.ASCII)
+_PERFORMANCE: Final = re.compile(r"- \*\*Performance\*\*: ")
 _IDENTIFIER: Final = re.compile(
-    r"^\*\*Program Identifier:\*\* Generation ([0-9]{1,9}) - Patch Name (\S{1,200}) - Correct Program: (True|False)$",
-    re.ASCII | re.MULTILINE,
+    r"\*\*Program Identifier:\*\* Generation ([0-9]{1,9}) - Patch Name (\S{1,200}) - Correct Program: (True|False)",
+    re.ASCII,
 )
-"""The line of a report that names a program."""
+"""The lines of a report that say how a program performed, and that name it."""
 _ANSWERS: Final = {"search_replace.txt": PatchKind.DIFF, "rewrite.txt": PatchKind.FULL}
 _KINDS: Final = {"init": PatchKind.INITIAL} | {kind.value: kind for kind in PatchKind if kind is not PatchKind.TUNE}
 
@@ -47,18 +48,18 @@ def read_shinka(reader: FolderReader, reports: Sequence[Report]) -> list[ResultP
     by_generation = defaultdict[int | None, list[int]](list)
     for index, program in enumerate(programs):
         by_generation[program.claimed.generation].append(index)
-    alone: list[_Generation] = []
-    for generation in _generations(reader):
-        indices = by_generation[generation.number]
-        same = [index for index in indices if programs[index].claimed.source == generation.source]
+    alone: list[_Alone] = []
+    for program, original in _of_folders(reader, _stated_in(reports)):
+        claimed, indices = program.claimed, by_generation[program.claimed.generation]
+        same = [index for index in indices if programs[index].claimed.source == claimed.source]
         if same:
-            programs[same[0]] = _both(programs[same[0]], generation)
-        elif indices and generation.source is None:
-            programs[indices[0]] = programs[indices[0]].noted(*generation.notes, "its folder holds no such text")
+            programs[same[0]] = _both(programs[same[0]], program)
+        elif indices and claimed.source is None:
+            programs[indices[0]] = programs[indices[0]].noted(*claimed.notes, "its folder holds no such text")
         else:
-            differs = indices and f"database and folder differ in the text of generation {generation.number}"
-            alone.append(replace(generation, notes=(*generation.notes, *([differs] if differs else []))))
-    return programs + _of_folders(alone, programs, _named_in(reports))
+            differs = [f"database and folder differ in the text of generation {claimed.generation}"] if indices else []
+            alone.append((program.noted(*differs), original))
+    return programs + _with_parents(alone, programs)
 
 
 def read_reports(reader: FolderReader) -> list[Report]:
@@ -73,10 +74,26 @@ def read_reports(reader: FolderReader) -> list[Report]:
     ]
 
 
-def _named_in(reports: Sequence[Report]) -> Mapping[int, tuple[str, bool]]:
-    """By generation: the patch name that a report states, and whether it calls the program correct."""
-    stated = (match for report in reports for match in _IDENTIFIER.finditer(report.text))
-    return {int(match[1]): (values.word(match[2]), match[3] == "True") for match in stated}
+class _Stated(NamedTuple):
+    """What a report states of a program: its patch name, whether it is correct, and how it performed, in words."""
+
+    name: str
+    correct: bool
+    performance: str
+
+
+def _stated_in(reports: Sequence[Report]) -> Mapping[int, _Stated]:
+    """What the reports state of each generation; a later one counts."""
+    stated: dict[int, _Stated] = {}
+    for report in reports:
+        performance = ""
+        for line in report.text.split("\n"):
+            if match := _PERFORMANCE.match(line):
+                performance = f"{report.name} says: {line[match.end() :]}"
+            elif match := _IDENTIFIER.fullmatch(line):
+                stated[int(match[1])] = _Stated(values.word(match[2]), match[3] == "True", performance)
+                performance = ""
+    return stated
 
 
 # -- the database ------------------------------------------------------------------------------------------------------
@@ -142,49 +159,53 @@ def _of_row(row: Mapping[str, Any], where_from: str) -> ResultProgram | None:
 # -- the folders -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Generation:
-    """One folder `gen_<n>/`: its program, the text of its parent, the answer of the model, and the recorded results."""
-
-    number: int
-    source: str | None
-    original: str | None
-    answer: str
-    kind: PatchKind
-    correct: bool | None
-    numbers: Mapping[str, float]
-    notes: tuple[str, ...]
+_Alone = tuple[ResultProgram, str | None]
+"""A program as its folder alone states it, and the text of its parent."""
 
 
-def _generations(reader: FolderReader) -> list[_Generation]:
+def _of_folders(reader: FolderReader, stated: Mapping[int, _Stated]) -> list[_Alone]:
     matches = (_GENERATION.fullmatch(name) for name in reader.folders(reader.folder))
-    named = sorted((int(match[1]), match[0]) for match in matches if match)
-    if len(named) > MAX_PROGRAMS:
+    folders = sorted((int(match[1]), match[0]) for match in matches if match)
+    if len(folders) > MAX_PROGRAMS:
         reader.note(f"{reader.folder}: holds more than {MAX_PROGRAMS} generations; the later ones were not read")
-    return [_generation(reader, number, reader.folder / name) for number, name in named[:MAX_PROGRAMS]]
+    return [_of_folder(reader, number, name, stated.get(number)) for number, name in folders[:MAX_PROGRAMS]]
 
 
-def _generation(reader: FolderReader, number: int, folder: Path) -> _Generation:
+def _of_folder(reader: FolderReader, number: int, name: str, stated: _Stated | None) -> _Alone:
+    """The program of one `gen_<n>/`; `stated` is what a report says of it."""
     notes: list[str] = []
-    before, names = len(reader.notes), reader.files(folder)
-    answers = [name for name in _ANSWERS if name in names]
-    results = folder / "results"
+    folder, before = reader.folder / name, len(reader.notes)
+    names, results = reader.files(folder), folder / "results"
+    answers = [answer for answer in _ANSWERS if answer in names]
     listed = reader.files(results) if "results" in reader.folders(folder) else []
-    recorded = {name: reader.document(results / f"{name}.json") for name in ("correct", "metrics") if listed}
-    metrics = values.mapping(recorded.get("metrics"))
-    source = source_of(_text_named(reader, folder, names, "main"), notes)
-    original = _text_named(reader, folder, names, "original")
-    generation = _Generation(
-        number=number,
-        source=source,
-        original=original,
-        answer=(reader.text(folder / answers[0]) or "")[: values.MAX_TEXT] if answers else "",
-        kind=_ANSWERS[answers[0]] if answers else PatchKind.INITIAL if original is None else PatchKind.DIFF,
-        correct=values.truth(values.mapping(recorded.get("correct")).get("correct")),
-        numbers=values.numbers(metrics, metrics.get("public"), metrics.get("private")),
-        notes=(),
+    correct, metrics = (
+        values.mapping(reader.document(results / file) if file in listed else None)
+        for file in ("correct.json", "metrics.json")
     )
-    return replace(generation, notes=(*notes, *reader.notes[before:]))
+    original = _text_named(reader, folder, names, "original")
+    answer = (reader.text(folder / answers[0]) or "")[: values.MAX_TEXT] if answers else ""
+    kind = _ANSWERS[answers[0]] if answers else PatchKind.INITIAL if original is None else PatchKind.DIFF
+    patch_name = description = ""
+    with contextlib.suppress(PatchError):  # an answer in another form names nothing
+        patch = parse_patch(answer, kind)
+        patch_name, description = values.word(patch.name), values.word(patch.description, most=values.MAX_WORDS)
+    source, is_correct = (
+        source_of(_text_named(reader, folder, names, "main"), notes),
+        values.truth(correct.get("correct")),
+    )
+    claimed = Claimed(
+        id=f"gen_{number}",
+        generation=number,
+        name=patch_name if stated is None else stated.name,
+        source=source,
+        correct=stated.correct if is_correct is None and stated is not None else is_correct,
+        where_from=name,
+        numbers=values.numbers(metrics, metrics.get("public"), metrics.get("private")),
+        notes=(*notes, *reader.notes[before:], *([stated.performance] if stated and stated.performance else [])),
+    )
+    unknown = replace(NOTHING, cost_usd=None, estimated=True)
+    proposed = Proposed(kind=kind, description=description, answer=answer, usage=unknown)
+    return ResultProgram(claimed=claimed, ancestry=Ancestry(order=(number, 0.0)), proposed=proposed), original
 
 
 def _text_named(reader: FolderReader, folder: Path, names: Sequence[str], stem: str) -> str | None:
@@ -193,76 +214,44 @@ def _text_named(reader: FolderReader, folder: Path, names: Sequence[str], stem: 
     return reader.text(folder / candidates[0], MAX_SOURCE) if candidates else None
 
 
-def _both(program: ResultProgram, generation: _Generation) -> ResultProgram:
+def _both(program: ResultProgram, other: ResultProgram) -> ResultProgram:
     """A program of the database, with what only its folder holds, and a note for what differs."""
-    stated, folder = program.claimed, f"gen_{generation.number}"
-    pairs: dict[str, tuple[object, object]] = {"correct": (stated.correct, generation.correct)}
-    pairs |= {name: (value, generation.numbers.get(name)) for name, value in stated.numbers.items()}
+    stated, theirs = program.claimed, other.claimed
+    pairs: dict[str, tuple[object, object]] = {"correct": (stated.correct, theirs.correct)}
+    pairs |= {name: (value, theirs.numbers.get(name)) for name, value in stated.numbers.items()}
     differing = [
-        f"database and folder differ: {name} {one} / {other}"
-        for name, (one, other) in sorted(pairs.items())
-        if one is not None and other is not None and repr(one) != repr(other)
+        f"database and folder differ: {name} {one} / {another}"
+        for name, (one, another) in sorted(pairs.items())
+        if one is not None and another is not None and repr(one) != repr(another)
     ]
     claimed = replace(
         stated,
-        numbers={**generation.numbers, **stated.numbers},
-        correct=generation.correct if stated.correct is None else stated.correct,
-        where_from=f"{stated.where_from}, {folder}",
+        numbers={**theirs.numbers, **stated.numbers},
+        correct=theirs.correct if stated.correct is None else stated.correct,
+        where_from=f"{stated.where_from}, {theirs.where_from}",
     )
-    proposed = replace(program.proposed, answer=program.proposed.answer or generation.answer)
-    return replace(program, claimed=claimed, proposed=proposed).noted(*generation.notes, *differing)
+    proposed = replace(program.proposed, answer=program.proposed.answer or other.proposed.answer)
+    return replace(program, claimed=claimed, proposed=proposed).noted(*theirs.notes, *differing)
 
 
-def _of_folders(
-    generations: Sequence[_Generation], known: Sequence[ResultProgram], named: Mapping[int, tuple[str, bool]]
-) -> list[ResultProgram]:
-    """The programs that only a folder holds. The parent of one is the latest earlier program with the text of its
-    `original` file, which that system writes without trailing blanks."""
+def _with_parents(alone: Sequence[_Alone], known: Sequence[ResultProgram]) -> list[ResultProgram]:
+    """The programs that only a folder holds, with their parents: the latest earlier program with the text of the file
+    `original`, which that system writes without trailing blanks."""
     by_text: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for program in known:
+    for program in [*known, *(program for program, _ in alone)]:
         if program.claimed.source is not None:
             by_text[_bare(program.claimed.source)].append((program.claimed.generation or 0, program.id))
-    for generation in generations:
-        if generation.source is not None:
-            by_text[_bare(generation.source)].append((generation.number, f"gen_{generation.number}"))
-    return [_of_folder(generation, by_text, named.get(generation.number)) for generation in generations]
+    programs = []
+    for program, original in alone:
+        number = program.claimed.generation or 0
+        earlier = [] if original is None else [pair for pair in by_text[_bare(original)] if pair[0] < number]
+        if earlier:
+            program = replace(program, ancestry=replace(program.ancestry, parent=max(earlier)[1]))
+        elif original is not None:
+            program = program.noted("its parent is not in the folder")
+        programs.append(program)
+    return programs
 
 
 def _bare(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip().split("\n"))
-
-
-def _of_folder(
-    generation: _Generation, by_text: Mapping[str, Sequence[tuple[int, str]]], stated: tuple[str, bool] | None
-) -> ResultProgram:
-    name, parent, notes = f"gen_{generation.number}", None, generation.notes
-    patch_name = description = ""
-    if generation.original is not None:
-        earlier = [pair for pair in by_text.get(_bare(generation.original), ()) if pair[0] < generation.number]
-        parent = max(earlier)[1] if earlier else None
-        notes = notes if earlier else (*notes, "its parent is not in the folder")
-    with contextlib.suppress(PatchError):  # an answer in another form names nothing
-        patch = parse_patch(generation.answer, generation.kind)
-        patch_name, description = values.word(patch.name), values.word(patch.description, most=values.MAX_WORDS)
-    correct = generation.correct
-    if stated is not None:
-        patch_name, correct = stated[0], stated[1] if correct is None else correct
-    return ResultProgram(
-        claimed=Claimed(
-            id=name,
-            generation=generation.number,
-            name=patch_name,
-            source=generation.source,
-            correct=correct,
-            where_from=name,
-            numbers=generation.numbers,
-            notes=notes,
-        ),
-        ancestry=Ancestry(parent=parent, order=(generation.number, 0.0)),
-        proposed=Proposed(
-            kind=generation.kind,
-            description=description,
-            answer=generation.answer,
-            usage=replace(NOTHING, cost_usd=None, estimated=True),
-        ),
-    )

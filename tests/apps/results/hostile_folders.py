@@ -429,6 +429,26 @@ def texts_hold_half_a_pair(folder: Path, outside: Path) -> None:
 
 
 @hostile
+def texts_are_long(folder: Path, outside: Path) -> None:
+    long = "x\u2028\U0001f600" * 100_000
+    exchange = {"system": long, "user": long, "responses": [long]}
+    metadata = {"changes": long, "model": long, "island": 10**6}
+    document = {"id": long, "code": CODE, "parent_id": "honest", "metadata": metadata, "prompts": {"p": exchange}}
+    checkpoint(folder, {"a.json": document | {"metrics": {f"{n}{long[:300]}": 1.5 for n in range(2000)}}})
+
+
+@hostile
+def notes_are_many(folder: Path, outside: Path) -> None:
+    """The scores of one program, other ones in each of many checkpoints."""
+    checkpoint(folder)
+    for number in range(2, 1300):
+        programs = folder / "checkpoints" / f"checkpoint_{number}" / "programs"
+        programs.mkdir(parents=True)
+        document = {"id": "honest", "code": CODE, "metrics": {"combined_score": float(number)}}
+        (programs / "honest.json").write_text(json.dumps(document))
+
+
+@hostile
 def islands_are_strange(folder: Path, outside: Path) -> None:
     place = checkpoint(folder).parent
     (place / "metadata.json").write_text(

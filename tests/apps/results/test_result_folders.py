@@ -113,11 +113,13 @@ def test_reports_name_what_folders_do_not(tmp_path: Path) -> None:
     (tmp_path / "gen_0" / "main.py").write_text(INITIAL)
     named = "**Program Identifier:** Generation 0 - Patch Name first_one - Correct Program: False"
     (tmp_path / "meta").mkdir()
-    (tmp_path / "meta" / "meta_10.txt").write_text(f"# INDIVIDUAL PROGRAM SUMMARIES\n\nText.\n{named}\n")
+    said = "- **Performance**: Combined score 95.04, all correct."
+    (tmp_path / "meta" / "meta_10.txt").write_text(f"# INDIVIDUAL PROGRAM SUMMARIES\n\nText.\n{said}\n{named}\n")
     results = read_results(tmp_path)
     assert [(report.programs, report.name) for report in results.reports] == [(10, "meta_10.txt")]
     claimed = results.programs[0].claimed
     assert (claimed.name, claimed.correct, claimed.score) == ("first_one", False, None)
+    assert claimed.notes == ("meta_10.txt says: Combined score 95.04, all correct.",)
 
 
 def test_checkpoints_are_read_as_one_run(tmp_path: Path) -> None:
