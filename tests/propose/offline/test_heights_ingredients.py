@@ -94,7 +94,7 @@ SUBJECTS = [
 ]
 FILES = [(subject, path) for subject in SUBJECTS for path in sorted((subject.folder / "ingredients").glob("*.py"))]
 SOME = [
-    pytest.param(subject, path, id=f"{subject.name}-{path.stem}", marks=[pytest.mark.slow] if at % 4 else [])
+    pytest.param(subject, path, id=f"{subject.name}-{path.stem}", marks=[pytest.mark.slow] if at % 8 else [])
     for at, (subject, path) in enumerate(FILES)
 ]
 ids = [f"{subject.name}-{path.stem}" for subject, path in FILES]
