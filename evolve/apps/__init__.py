@@ -1,1 +1,1 @@
-"""Applications of the whole: experiments, placing, importing, doctor."""
+"""Applications of the whole: experiments, audits, placing, importing, doctor."""

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from evolve.cli.main import main
-from tests.apps.results.hostile_folders import HOSTILE, SECRET
-from tests.apps.results.test_hostile_folders import everything_in
+from tests.apps.results.hostile_folders import HOSTILE, SECRET, everything_in
 from tests.journals import events_of, rewrite
 from tests.loop.drawing import HALF, HONEST, TASK, configure
 from tests.result_folders import (

@@ -50,6 +50,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
                 "spread",
                 "confirmed",
                 "reordered",
+                "claimed",
             ),
             *("metric", "direction", "value", "beyond_best_known"),
         }

@@ -23,6 +23,16 @@ def hostile(maker: Maker) -> Maker:
     return maker
 
 
+def everything_in(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Names, kinds, sizes and times of all that is in a folder."""
+    found = {}
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            status = os.lstat(os.path.join(place, name))  # noqa: PTH118 - names that no Path would keep
+            found[os.path.join(place, name)] = (status.st_mode, status.st_size, status.st_mtime_ns)  # noqa: PTH118
+    return found
+
+
 class _Touches:
     """Makes a file when it is unpickled."""
 

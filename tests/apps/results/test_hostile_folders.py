@@ -1,23 +1,12 @@
 """A hostile result folder does no harm: nothing outside is read or written, nothing is run, nothing waits."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from evolve.apps.results.folder import read_results
 from evolve.core.errors import InputError
-from tests.apps.results.hostile_folders import HOSTILE, SECRET
-
-
-def everything_in(folder: Path) -> dict[str, tuple[int, int, int]]:
-    """Names, kinds, sizes and times of all that is in a folder."""
-    found = {}
-    for place, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            status = os.lstat(os.path.join(place, name))  # noqa: PTH118 - names that no Path would keep
-            found[os.path.join(place, name)] = (status.st_mode, status.st_size, status.st_mtime_ns)  # noqa: PTH118
-    return found
+from tests.apps.results.hostile_folders import HOSTILE, SECRET, everything_in
 
 
 @pytest.mark.parametrize("name", HOSTILE)
