@@ -181,7 +181,7 @@ def _generation(reader: FolderReader, number: int, folder: Path) -> _Generation:
         answer=(reader.text(folder / answers[0]) or "")[: values.MAX_TEXT] if answers else "",
         kind=_ANSWERS[answers[0]] if answers else PatchKind.INITIAL if original is None else PatchKind.DIFF,
         correct=values.truth(values.mapping(recorded.get("correct")).get("correct")),
-        numbers=values.numbers(metrics, metrics.get("public"), metrics.get("private")),
+        numbers=values.numbers({SCORE: metrics.get(SCORE)}, metrics, metrics.get("public"), metrics.get("private")),
         notes=(),
     )
     return replace(generation, notes=(*notes, *reader.notes[before:]))
