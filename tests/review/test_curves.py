@@ -81,9 +81,9 @@ def test_a_run_in_a_row_of_blocks(archive):
 BEGUN = {"format": 3, "identity": {"task": "t", "suite": "s"}, "config": "0" * 64}
 BY_NAME = {
     "created": BEGUN,
-    "asked": {"attempt": 0, "kind": "diff", "model": "m", "prompt": None, "attempts": None, "parents": ["0" * 40]}
+    "asked": {"attempt": 0, "kind": "diff", "model": "m", "prompt": None, "parents": ["0" * 40]}
     | {"inspirations": [], "island": 0, "estimate_usd": 0.0, "position": 0},
-    "answered": {"attempt": 0, "answer": "0" * 40, "attempts": "0" * 40, "finish_reason": "stop"}
+    "answered": {"attempt": 0, "answer": "0" * 40, "finish_reason": "stop"}
     | {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0, "estimated": False},
     "called": {"call": 0, "phase": "calling", "status": "calling", "model": "m", "http_status": None, "message": ""}
     | {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0, "estimated": False, "measured": {"latency_s": 0.0}},
