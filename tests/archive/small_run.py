@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from multiprocessing.connection import Connection
@@ -208,6 +209,19 @@ def write_with_packs_until_killed(path: Path, generations: int, calls: int | Non
         if calls is not None:
             _die_after(calls)
         evolve_on(archive, generations, prompts=True)
+
+
+def wait_for_packing(run: Path) -> None:
+    """Wait until no git packs the run's objects: one whose writer was killed goes on."""
+    objects_of_run = str((run / "programs.git" / "objects").absolute()).encode()
+    while any(objects_of_run in _environment_of(process) for process in Path("/proc").glob("[0-9]*")):
+        time.sleep(0.01)
+
+
+def _environment_of(process: Path) -> bytes:
+    with contextlib.suppress(OSError):
+        return (process / "environ").read_bytes()
+    return b""
 
 
 def _begun_or_resumed(path: Path) -> Archive:

@@ -25,6 +25,7 @@ from tests.archive.small_run import (
     in_fork,
     record,
     unpack,
+    wait_for_packing,
     write_with_packs_until_killed,
 )
 from tests.examples import part_of_the_examples
@@ -284,6 +285,7 @@ def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: 
         if kills % 3 == 0:
             with RunReader.open(path) as archive:
                 assert all(archive.source(program) for program in archive.programs)
+            wait_for_packing(path)
             git(path, "fsck", "--full")
     assert kills > most // 2
     assert in_fork(write_with_packs_until_killed, path, 40, None) == (0, [])
