@@ -159,6 +159,15 @@ def table_is_a_view_without_end(folder: Path, outside: Path) -> None:
 
 
 @hostile
+def table_is_a_view_by_a_forged_schema(folder: Path, outside: Path) -> None:
+    """The row of the schema that calls `programs` a table is an index to SQLite, and the view of that name counts."""
+    forged = "UPDATE sqlite_master SET name = 'programs', sql = 'CREATE INDEX programs ON q (id)' WHERE name = 'i'"
+    view = f"CREATE VIEW programs AS SELECT 'a' AS id, '{SECRET}' AS code"
+    statements = ("CREATE TABLE q (id TEXT)", view, "CREATE INDEX i ON q (id)", "PRAGMA writable_schema = ON", forged)
+    database(folder, *statements, "INSERT INTO sqlite_master VALUES ('table', 'programs', 'q', 3, '')")
+
+
+@hostile
 def table_is_virtual(folder: Path, outside: Path) -> None:
     database(folder, "CREATE VIRTUAL TABLE programs USING fts5(id, code)")
 
