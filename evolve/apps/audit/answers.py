@@ -198,14 +198,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _too_deep(document: Any) -> str | None:
     """The key of a value that is nested too deep; None without one."""
-    waiting = [("", document, 1)] if isinstance(document, dict | list) else []
+    waiting: list[tuple[tuple[Any, ...], Any, int]] = [((), document, 1)] if isinstance(document, dict | list) else []
     while waiting:
         key, value, depth = waiting.pop()
         if depth > MOST_DEPTH:
-            return key
+            return ".".join(map(str, key))
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(inner, dict | list):
-                waiting.append((f"{key}.{name}".lstrip("."), inner, depth + 1))
+                waiting.append(((*key, name), inner, depth + 1))
     return None
 
 
@@ -217,10 +217,10 @@ def _lists_in(path: Path, document: Any, key: str | None) -> list[tuple[str, Any
     if not isinstance(document, dict):
         return [(key or "", document)]
     lists: list[tuple[str, Any]] = []
-    for where, value in _lists_below(document):
+    for number, (where, value) in enumerate(_lists_below(document), 1):
         if all(value != other for _, other in lists):  # some files hold their best answer twice
             lists.append((f"{key}.{where}" if key else where, value))
-        if len(lists) > MOST_LISTS:
+        if number > MOST_LISTS:
             raise InputError(
                 f"{_where(path, key or '')}: holds more than {MOST_LISTS} lists; name the answer by its key"
             )

@@ -169,6 +169,7 @@ WRONG = [
     ('{"a": ' * 13 + "[1]" + "}" * 13, {}, rf"answer\.json: a(\.a)+: is nested deeper than {MOST_DEPTH} levels"),
     (f"[{'9' * 5000}]", {}, r"answer\.json: not JSON \(Exceeds the limit"),
     (json.dumps({f"k{at}": [at] for at in range(101)}), {}, r"holds more than 100 lists; name the answer by its key"),
+    (json.dumps({f"same{at}": [1] for at in range(101)}), {}, r"holds more than 100 lists; name the answer by its key"),
     ("1\nx\n", {"name": "answer.csv"}, r"answer\.csv line 2: 'x' is not a number"),
 ]
 
@@ -177,6 +178,11 @@ WRONG = [
 def test_what_cannot_be_read_is_named_with_file_and_place(judged: Judge, text: str, how: Any, why: str) -> None:
     with pytest.raises(InputError, match=why):
         judged(text, **how)
+
+
+def test_a_long_key_is_not_copied_for_each_list_in_its_value(judged: Judge) -> None:
+    text = json.dumps({"k" * 1_000_000: [[]] * 100_000})  # 10^11 characters, were it copied
+    assert judged(text).answers[0].detail.startswith("there are 100000 heights")
 
 
 def test_a_file_that_is_too_large_missing_or_a_folder_is_refused(judged: Judge, tmp_path: Path) -> None:
