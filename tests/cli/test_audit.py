@@ -89,6 +89,38 @@ def test_a_tampered_cost_held_out_score_and_fresh_check_fall(mine, evolve_json):
     assert [fallen["generation"] for fallen in audits()[0]["falls"]] == [0, 1, 4]
 
 
+def test_what_a_value_and_its_gap_are_read_by_is_compared_too(mine, evolve_json):
+    def tamper(event):
+        if "evaluation" in event and event["generation"] == 1:
+            event["evaluation"]["objective"]["metric"] = "optimality"
+        if "evaluation" in event and event["generation"] == 2:
+            event["evaluation"]["metric_bound"] = 2.9
+        if event["event"] == "held_out" and event["generation"] == 0:
+            event.update(gap=0.0, value_gap=0.0)
+
+    rewrite(JOURNAL, tamper)
+    document = evolve_json("audit", "mine", code=1)
+    whys = {claim["generation"]: claim["why"] for claim in document["claims"] if claim["verdict"] == "falls"}
+    assert whys == {
+        0: "on the held-out suite: gap: recorded 0.0, measured 2.2198351592268546",
+        1: "the metric of its value: recorded optimality, measured combined_score",
+        2: "the metric_bound of its value: recorded 2.9, measured None",
+    }
+
+
+def test_a_held_out_score_by_another_evaluator_is_not_passed_over(mine, evolve_json):
+    def tamper(event):
+        if event["event"] == "created":
+            event["identity"]["held_out"] = "another"
+        if event["event"] == "held_out" and event["generation"] == 4:
+            event.update(costs=["1"] * 10)
+
+    rewrite(JOURNAL, tamper)
+    claims = evolve_json("audit", "mine")["claims"]
+    why = "its score on the held-out suite was not judged: another evaluator or suite made it"
+    assert [claim["why"] for claim in claims if claim["verdict"] == "holds"] == [why, why, "", "", why]
+
+
 def test_somebody_elses_run_is_audited_only_with_trust_and_gets_no_event(mine, evolve, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(mine / "state"))
     before = JOURNAL.read_bytes()

@@ -7,7 +7,7 @@ claim is judged whose score depends on a clock, or that the program could have w
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -169,6 +169,10 @@ def _why_fallen(recorded: Evaluation, measured: Evaluation) -> str:
         pairs = comparison.fields.items()
         fields = "; ".join(f"{name}: recorded {before!r}, measured {after!r}" for name, (before, after) in pairs)
         return f"{conclusion(recorded, measured, comparison)} {fields}"
+    before, after = ({**asdict(each.objective), "metric_bound": each.metric_bound} for each in (recorded, measured))
+    for name in before:  # the claimed value and its gap are read by them
+        if before[name] != after[name]:
+            return f"the {name} of its value: recorded {before[name]}, measured {after[name]}"
     if recorded.confirmed != measured.confirmed:
         return f"scores in other orders: recorded {recorded.confirmed}, measured {measured.confirmed}"
     return ""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import zip_longest
+from typing import Final
 
 from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome
 from evaluator.fresh import MOST, draw_suite, paired
@@ -44,6 +45,9 @@ def score_again(
     return measure(evaluator, programs, kept, workers=workers, step=step)
 
 
+_ANOTHER_HELD_OUT: Final = "its score on the held-out suite was not judged: another evaluator or suite made it"
+
+
 class RunAudit:
     """The audit of one run; `claims` makes it. `size` says how many evaluations of programs it takes."""
 
@@ -52,6 +56,7 @@ class RunAudit:
         held_out = evaluators.held_out
         same = held_out is not None and held_out.version == archive.identity.get("held_out")
         self._held_out = archive.held_out_scores if same else {}
+        self._held_out_by_another = {} if same else archive.held_out_scores
         checks = archive.fresh_checks.items()
         self._samples = [(generation, sample) for generation, check in checks for sample in check.samples]
         self.size = len(archive.programs) + len(self._held_out)
@@ -73,6 +78,9 @@ class RunAudit:
         self._judge_foreign(claims, evaluations)
         for generation, why in self._why_fallen_on_held_out(step):
             claims[generation] = _fallen(claims[generation], why)
+        for generation in self._held_out_by_another:
+            if claims[generation].verdict is ClaimVerdict.HOLDS:
+                claims[generation] = replace(claims[generation], why=_ANOTHER_HELD_OUT)
         for generation, sample in self._samples:
             if claims[generation].verdict is ClaimVerdict.HOLDS:
                 claims[generation] = _fallen(claims[generation], self._why_fallen_on_fresh(sample))
@@ -123,6 +131,12 @@ class RunAudit:
                     f"on the held-out suite: recorded {recorded.value!r} ({recorded.outcome.value}), measured "
                     f"{measured.value!r} ({measured.outcome.value}); {differing} instances have another exact cost",
                 )
+                continue
+            for name in ("combined_score", "ceiling", "gap", "value_gap", "quarantine"):
+                pair = getattr(recorded, name), getattr(measured, name)
+                if pair[0] != pair[1]:
+                    yield generation, f"on the held-out suite: {name}: recorded {pair[0]!r}, measured {pair[1]!r}"
+                    break
 
     def _why_fallen_on_fresh(self, sample: FreshEvent) -> str | None:
         """Why a claim about fresh instances falls; None where it holds, or where a limit was met this time."""
