@@ -129,7 +129,7 @@ def _of_document(document: Mapping[str, Any], name: str, where_from: str) -> Res
 
 def _numbers(metrics: object, notes: list[str]) -> Mapping[str, float]:
     """The metrics; without a `combined_score`, their mean ranks a program there."""
-    read = values.numbers(metrics)
+    read = values.numbers({SCORE: values.mapping(metrics).get(SCORE)}, metrics)
     if SCORE not in read and read:
         read[SCORE] = sum(read.values()) / len(read)
         notes.append(f"no {SCORE} is recorded: the mean of its {len(read) - 1} metrics ranks it")

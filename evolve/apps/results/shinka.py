@@ -200,7 +200,7 @@ def _of_folder(reader: FolderReader, number: int, name: str, stated: _Stated | N
         source=source,
         correct=stated.correct if is_correct is None and stated is not None else is_correct,
         where_from=name,
-        numbers=values.numbers(metrics, metrics.get("public"), metrics.get("private")),
+        numbers=values.numbers({SCORE: metrics.get(SCORE)}, metrics, metrics.get("public"), metrics.get("private")),
         notes=(*notes, *reader.notes[before:], *([stated.performance] if stated and stated.performance else [])),
     )
     unknown = replace(NOTHING, cost_usd=None, estimated=True)

@@ -1,12 +1,13 @@
 """Result folders of other systems are read whole: database, folders and checkpoints, and what differs is noted."""
 
+import json
 import math
 from pathlib import Path
 
 import pytest
 
 from evolve.apps.results.folder import read_results
-from evolve.apps.results.values import ResultFolder, ResultProgram
+from evolve.apps.results.values import MAX_NUMBERS, ResultFolder, ResultProgram
 from evolve.core.errors import InputError
 from evolve.core.program import PatchKind
 from tests.result_folders import (
@@ -169,6 +170,23 @@ def test_without_a_combined_score_the_mean_ranks_a_program(tmp_path: Path) -> No
         1.5,
         ("no combined_score is recorded: the mean of its 2 metrics ranks it",),
     )
+
+
+def test_the_score_is_kept_of_more_numbers_than_are_kept(tmp_path: Path) -> None:
+    many = {f"time_{number}": 1.0 for number in range(MAX_NUMBERS)} | {"combined_score": 21.5}
+    programs, generation = (
+        tmp_path / "open" / "checkpoints" / "checkpoint_1" / "programs",
+        tmp_path / "shinka" / "gen_0",
+    )
+    for place in (programs, generation / "results"):
+        place.mkdir(parents=True)
+    (programs / "a.json").write_text(json.dumps({"id": "a", "code": "x = 1\n", "metrics": many}))
+    (generation / "main.py").write_text("x = 1\n")
+    (generation / "results" / "metrics.json").write_text(json.dumps(many))
+    for folder in (tmp_path / "open", tmp_path / "shinka"):
+        (program,) = read_results(folder).programs
+        assert program.claimed.score == 21.5
+        assert program.claimed.notes == ()
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
