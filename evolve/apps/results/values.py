@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,9 +70,16 @@ class ResultProgram:
 
 
 def unused(id_: str, used: Container[str]) -> str:
-    """The id, with a number behind it where it is used already."""
-    candidates = chain([id_], (f"{id_} ({number})" for number in count(2)))
-    return next(candidate for candidate in candidates if candidate not in used)
+    """The id, with a number behind it where it is used already. A few look-ups find it: ids may all be the same."""
+    if id_ not in used:
+        return id_
+    low, high = 1, 2
+    while f"{id_} ({high})" in used:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if f"{id_} ({middle})" in used else (low, middle)
+    return f"{id_} ({high})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evolve.apps.results.folder import read_results
-from evolve.apps.results.values import MAX_NUMBERS, ResultFolder, ResultProgram
+from evolve.apps.results.values import MAX_NUMBERS, ResultFolder, ResultProgram, unused
 from evolve.core.errors import InputError
 from evolve.core.program import PatchKind
 from tests.result_folders import (
@@ -187,6 +187,21 @@ def test_the_score_is_kept_of_more_numbers_than_are_kept(tmp_path: Path) -> None
         (program,) = read_results(folder).programs
         assert program.claimed.score == 21.5
         assert program.claimed.notes == ()
+
+
+def test_ids_that_are_the_same_get_numbers_in_order_with_few_looks() -> None:
+    class Counted(set[str]):
+        looks = 0
+
+        def __contains__(self, id_: object) -> bool:
+            self.looks += 1
+            return super().__contains__(id_)
+
+    used = Counted()
+    for _ in range(1000):
+        used.add(unused("a", used))
+    assert used == {"a", *(f"a ({number})" for number in range(2, 1001))}
+    assert used.looks < 30_000
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
