@@ -155,11 +155,13 @@ def write_both(folder, made):
 def test_the_audit_of_an_imported_run_judges_what_its_folder_claims(tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
     made = [Made(number=0, code=INITIAL), Made(number=1, code=variant(1), parent="id-000")]
-    write_database(tmp_path / "programs.sqlite", [*made, Made(number=2, code=variant(2), score=99.0, parent="id-000")])
+    made += [Made(number=2, code=variant(2), score=99.0, parent="id-000")]
+    write_generations(tmp_path, [*made, Made(number=3, code=variant(3), score=float("nan"))])
     evolve("import", tmp_path, "--name", "theirs", "--task", "placement")
     document = evolve_json("audit", "theirs", code=1)
-    assert [claim["verdict"] for claim in document["claims"]] == ["holds", "holds", "falls"]
+    assert [claim["verdict"] for claim in document["claims"]] == ["holds", "holds", "falls", "falls"]
     assert document["claims"][2]["claimed"] == 99.0
+    assert "the recorded score is nan" in document["claims"][3]["why"]
 
 
 @pytest.mark.slow
