@@ -146,6 +146,14 @@ def test_a_result_folder_is_audited_without_being_imported(tmp_path, monkeypatch
     assert "--trust does not apply" in evolve("audit", "results", "--task", "placement", "--trust", code=2)
 
 
+def test_a_name_that_no_file_can_have_and_a_folder_that_may_not_be_looked_into_are_refused(tmp_path, evolve):
+    assert "there is no run" in evolve("audit", "x" * 300, code=2)
+    closed = tmp_path / "results"
+    closed.mkdir()
+    (closed / "journal.jsonl").symlink_to("x" * 300)
+    assert "is no result folder" in evolve("audit", closed, "--task", "placement", code=2)
+
+
 def write_both(folder, made):
     write_generations(folder, made)
     write_database(folder / "programs.sqlite", made, wal=True)
