@@ -260,7 +260,8 @@ class ModelChoice:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignClaim:
     """What the result folder that a program was imported from states of it: its `id` there, its score (`None` where
-    there is none, or it is no finite number), whether it is correct, and what differs between parts of the folder."""
+    there is none, or it is no finite number: `stated` is its text then), whether it is correct, and what differs
+    between parts of the folder."""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
@@ -268,6 +269,7 @@ class ForeignClaim:
     score: Number | None
     correct: Truth | None
     notes: Lines = ()
+    stated: Term | None = None
 
 
 class TuningData(TypedDict, total=False):
@@ -633,8 +635,8 @@ class EvaluatedEvent(_OfAnAttempt):
     followed: Absent[Followed] = None
     """What the answer says of the recommendation in its prompt."""
     claimed: Absent[ForeignClaim] = None
-    """What the folder that it was imported from claims: `id` there, `score`, `correct`, `notes`. No decision uses
-    it."""
+    """What the folder that it was imported from claims: `id` there, `score`, `correct`, `notes`, `stated`. No decision
+    uses it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from evolve.core.config import available_cores
 from evolve.core.errors import ArchiveError, InputError, MachineError
 from evolve.core.invocation import command
 from evolve.evaluation.evaluators import open_evaluators
-from evolve.review.runs import resolve_run
+from evolve.review.runs import is_file, resolve_run
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 from evolve.trust import is_own, replayed_task
 
@@ -40,10 +40,10 @@ _OF_FOLDERS, _OF_ANSWERS = ("number",), ("claimed", "instance", "key")
 def run(arguments: argparse.Namespace) -> int:
     """Audit, and print a row for each claim: 1 if a claim falls, 3 if none could be judged, else 0."""
     path = Path(arguments.what)
-    if path.is_file():
+    if is_file(path):
         return _audit_answers(arguments, path)
     folder = resolve_run(arguments.what)
-    is_run = (folder / JOURNAL).is_file()
+    is_run = is_file(folder / JOURNAL)
     return _audit_run(arguments, folder) if is_run else _audit_folder(arguments, folder)
 
 

@@ -30,7 +30,7 @@ def resolve_run(name: str, runs: Path = RUNS) -> Path:
     candidates = [Path(name), runs / name] if name else []
     folders = [path for path in candidates if _is_folder(path)]
     for path in folders:
-        if (path / _JOURNAL).is_file():
+        if is_file(path / _JOURNAL):
             return path
     if folders:
         return folders[0]
@@ -58,6 +58,14 @@ def new_run_folder(config: Config, name: str | None) -> Path:
         return RUNS / name
     task = load_task(config.task)
     return RUNS / f"{task.name}-{config.suite or task.default_suite}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; no where nobody may look, or no file can have the name."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _is_folder(path: Path) -> bool:

@@ -107,7 +107,9 @@ def claimed_text(program: ProgramRecord) -> str:
 
 def claim_text(claim: ForeignClaim) -> str:
     """What the folder of an imported program claims, in a sentence."""
-    score = "no score" if claim.score is None else f"score {value_text(claim.score)}"
+    score = (
+        f"score {claim.stated or value_text(claim.score)}" if claim.stated or claim.score is not None else "no score"
+    )
     correct = {None: "", True: ", correct", False: ", not correct"}[claim.correct]
     parts = [f"{score}{correct} (in the folder it was imported from, as {one_line(claim.id, 60)})", *claim.notes]
     return one_line("; ".join(parts), 1000)

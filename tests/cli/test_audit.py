@@ -146,6 +146,14 @@ def test_a_result_folder_is_audited_without_being_imported(tmp_path, monkeypatch
     assert "--trust does not apply" in evolve("audit", "results", "--task", "placement", "--trust", code=2)
 
 
+def test_a_name_that_no_file_can_have_and_a_folder_that_may_not_be_looked_into_are_refused(tmp_path, evolve):
+    assert "there is no run" in evolve("audit", "x" * 300, code=2)
+    closed = tmp_path / "results"
+    closed.mkdir()
+    (closed / "journal.jsonl").symlink_to("x" * 300)
+    assert "is no result folder" in evolve("audit", closed, "--task", "placement", code=2)
+
+
 def write_both(folder, made):
     write_generations(folder, made)
     write_database(folder / "programs.sqlite", made, wal=True)
@@ -155,11 +163,13 @@ def write_both(folder, made):
 def test_the_audit_of_an_imported_run_judges_what_its_folder_claims(tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
     made = [Made(number=0, code=INITIAL), Made(number=1, code=variant(1), parent="id-000")]
-    write_database(tmp_path / "programs.sqlite", [*made, Made(number=2, code=variant(2), score=99.0, parent="id-000")])
+    made += [Made(number=2, code=variant(2), score=99.0, parent="id-000")]
+    write_generations(tmp_path, [*made, Made(number=3, code=variant(3), score=float("nan"))])
     evolve("import", tmp_path, "--name", "theirs", "--task", "placement")
     document = evolve_json("audit", "theirs", code=1)
-    assert [claim["verdict"] for claim in document["claims"]] == ["holds", "holds", "falls"]
+    assert [claim["verdict"] for claim in document["claims"]] == ["holds", "holds", "falls", "falls"]
     assert document["claims"][2]["claimed"] == 99.0
+    assert "the recorded score is nan" in document["claims"][3]["why"]
 
 
 @pytest.mark.slow

@@ -169,6 +169,7 @@ def _claimed_of(archive: RunReader, record: ProgramRecord) -> Claimed:
     """What the folder of an imported program claims, under the generation as id: several may have one id there."""
     claim = record.claimed
     assert claim is not None
+    score = claim.score if claim.stated is None else _number(claim.stated)
     return Claimed(
         id=str(record.generation),
         generation=record.generation,
@@ -176,9 +177,17 @@ def _claimed_of(archive: RunReader, record: ProgramRecord) -> Claimed:
         source=archive.source(record),
         correct=claim.correct,
         where_from=claim.id,
-        numbers={} if claim.score is None else {SCORE: claim.score},
+        numbers={} if score is None else {SCORE: score},
         notes=claim.notes,
     )
+
+
+def _number(text: str) -> float | None:
+    """The number that a text states; None where it states none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _fallen(claim: Claim, why: str | None) -> Claim:

@@ -223,10 +223,10 @@ class _Import:
 
 def _claim(program: ResultProgram) -> ForeignClaim:
     """What the folder claims of a program, as an event holds it."""
-    score, notes = program.claimed.score, program.claimed.notes
+    claimed, score, stated = program.claimed, program.claimed.score, None
     if score is not None and not (math.isfinite(score) and abs(score) <= FARTHEST):
-        score, notes = None, (f"its recorded score is {score}", *notes)
-    return ForeignClaim(id=program.id, score=score, correct=program.claimed.correct, notes=notes)
+        score, stated = None, str(score)
+    return ForeignClaim(id=program.id, score=score, correct=claimed.correct, notes=claimed.notes, stated=stated)
 
 
 def _report(report: Report, system: str) -> InsightsReport:

@@ -98,7 +98,7 @@ def test_a_score_that_is_no_number_is_a_claim_too(other: Path) -> None:
         record = reader.programs[4]
     assert record.claimed is not None
     assert (record.correct, record.claimed.score, record.claimed.correct) == (True, None, None)
-    assert record.claimed.notes == ("its recorded score is nan",)
+    assert (record.claimed.stated, record.claimed.notes) == ("nan", ())
 
 
 def test_the_folders_own_evaluator_scores_too(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_claims_are_shown_as_claims(imported: Path, capsys: pytest.CaptureFixtur
     main(["list", str(imported), "--json"])
     rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["programs"]
     by_generation = {row["generation"]: row for row in rows}
-    assert by_generation[5]["claimed"] == {"id": "id-005", "score": 99.0, "correct": True, "notes": []}
+    assert by_generation[5]["claimed"] == {"id": "id-005", "score": 99.0, "correct": True, "notes": [], "stated": None}
     main(["list", str(imported)])
     heading = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("gen"))
     assert "claimed" in heading
