@@ -19,6 +19,7 @@ from tests.loop.climbing import (
     count,
     events,
     evolve,
+    finish,
     in_fork,
     kill,
     model,
@@ -145,9 +146,12 @@ def test_show_tells_which_model_was_asked_and_why(chose: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [(24,), pytest.param((9, 24, 35), marks=pytest.mark.nightly)])
-def test_a_run_that_was_killed_asks_the_same_models(chose: Path, tmp_path: Path, killed_at: tuple[int, ...]) -> None:
+def test_a_run_that_was_killed_asks_the_same_models(tmp_path: Path, killed_at: tuple[int, ...]) -> None:
     """With an answer written down, and with a question under way, whose loss costs nothing in the comparison."""
+    chose = tmp_path / "whole"
+    chose.mkdir()
     with OpenAIServer(default=behave) as server:
+        finish(chose, "run", configured(chose, server.url), "--name", "r")
         process = in_fork(tmp_path, "run", configured(tmp_path, server.url), "--name", "r")
         for ended in killed_at:
             wait_until(lambda ended=ended: count(tmp_path, "asked") > ended, process)  # type: ignore[misc]
