@@ -42,7 +42,9 @@ _TEMPORARY = re.compile(r"tmp_obj_[0-9a-f]{16}")
 PACKED_AT = 512
 """Loose objects are packed at this number: those of about 90 programs."""
 _LATEST = 256
+"""The most objects that are remembered as just written."""
 _TRIES = 5
+"""How often a folder is made again that git has just removed."""
 MAX_TREE = 64 * 1024
 """Bytes of a tree; those of a run have three entries."""
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds

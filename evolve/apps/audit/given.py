@@ -14,7 +14,7 @@ from evolve.core.errors import InputError
 
 def claims_of_answers(task: Task, judged: JudgedFile, stated: str | None) -> list[Claim]:
     """A row for each answer. The claim is the decimal number `stated` for the file's only answer, or else the value
-    that the answer has before any repair. Raises InputError for one stated value of several answers."""
+    that the answer has before any repair; where the task repairs none, that it is valid. Raises InputError for one stated value of several answers."""
     if stated is not None and len(judged.answers) != 1:
         raise InputError(f"{judged.path}: has {len(judged.answers)} answers, and --claimed states the value of one")
     return [_claim(judged, answer, stated, task.objective.per_instance) for answer in judged.answers]
@@ -35,6 +35,7 @@ def _claim(judged: JudgedFile, answer: JudgedAnswer, stated: str | None, directi
         holds = reaches(value, stated, direction) if stated else claimed is None or agree(claimed, float(value))
         verdict = ClaimVerdict.HOLDS if holds else ClaimVerdict.FALLS
         reasons = [] if holds else [f"this answer does not reach the value stated for it: it has {answer.digits}"]
+        reasons += ["it is valid; no value was stated for it (--claimed)"] if claimed is None else []
         why = "; ".join([*reasons, *_why_invalid(answer)])
     return Claim(
         program=judged.key or judged.path.name,

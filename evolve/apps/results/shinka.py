@@ -226,7 +226,7 @@ def _both(program: ResultProgram, other: ResultProgram) -> ResultProgram:
     ]
     claimed = replace(
         stated,
-        numbers={**theirs.numbers, **stated.numbers},
+        numbers=dict(theirs.numbers) | dict(stated.numbers),
         correct=theirs.correct if stated.correct is None else stated.correct,
         where_from=f"{stated.where_from}, {theirs.where_from}",
     )

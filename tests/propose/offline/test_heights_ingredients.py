@@ -42,7 +42,7 @@ class Subject:
         return PROGRAMS / self.name
 
     @cached_property
-    def library(self) -> Library:
+    def collection(self) -> Library:
         return load_library(self.folder / "ingredients")
 
     @cached_property
@@ -64,11 +64,11 @@ class Subject:
     def with_operators(self, names: tuple[str, ...]) -> str:
         outline = self.initial
         for name in names:
-            chosen = self.library.of(name)
+            chosen = self.collection.of(name)
             assert chosen is not None
             if name in outline.reached:
                 continue
-            done = insert(self.library, outline, chosen, random.Random(0))
+            done = insert(self.collection, outline, chosen, random.Random(0))
             assert done is not None, name
             outline = Outline(done[0], "heights")
         return outline.source
@@ -130,10 +130,10 @@ def test_alone_in_the_initial_program_it_does_no_harm_and_stays_above_the_bar(
     subject: Subject, path: Path, seed: int
 ) -> None:
     ingredient = read_ingredient(path)
-    if ingredient.role == SHARED or not applicable(subject.library, subject.initial, ingredient):
+    if ingredient.role == SHARED or not applicable(subject.collection, subject.initial, ingredient):
         assert ingredient.role in (SHARED, "step", "sharpening")  # which have no place until a descent asks for one
         return
-    done = insert(subject.library, subject.initial, ingredient, random.Random(seed))
+    done = insert(subject.collection, subject.initial, ingredient, random.Random(seed))
     assert done is not None
     heights = subject.answered(done[0])
     assert subject.bar < subject.cost(heights) <= subject.initial_cost * (1 + 1e-12)
