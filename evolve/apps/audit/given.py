@@ -13,8 +13,11 @@ from evolve.core.errors import InputError
 
 
 def claims_of_answers(task: Task, judged: JudgedFile, stated: str | None) -> list[Claim]:
-    """A row for each answer. The claim is the decimal number `stated` for the file's only answer, or else the value
-    that the answer has before any repair; where the task repairs none, that it is valid. Raises InputError for one stated value of several answers."""
+    """A row for each answer. The claim is the decimal number `stated` for the file's only answer. Without it, the claim
+    is the value that the answer has before any repair; where the task repairs none, that it is valid.
+
+    Raises InputError for one stated value of several answers.
+    """
     if stated is not None and len(judged.answers) != 1:
         raise InputError(f"{judged.path}: has {len(judged.answers)} answers, and --claimed states the value of one")
     return [_claim(judged, answer, stated, task.objective.per_instance) for answer in judged.answers]
