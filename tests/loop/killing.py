@@ -116,8 +116,9 @@ def kill_and_resume(
             break  # it was quicker
         process.join(120)
         break
-    if process.exitcode != 0:
-        killed.wrong.append(f"exit {process.exitcode}: {(folder / 'out.txt').read_text()[-500:]}")
+    if process.exitcode != (expected := exit_code_of_last_session(events(folder))):
+        output = (folder / "out.txt").read_text()[-500:]
+        killed.wrong.append(f"exit {process.exitcode} instead of {expected}: {output}")
         return killed
     for check in (each_ends_once, no_answer_is_asked_for_again, rounds_are_taken_up):
         killed.wrong += check(events(folder))
@@ -166,6 +167,14 @@ def _descendants(root: int) -> list[int]:
 # -- what must hold ----------------------------------------------------------------------------------------------------
 
 Journal = list[dict[str, Any]]
+
+
+def exit_code_of_last_session(journal: Journal) -> int:
+    """1 where models were asked for patches in the last session and none answered, else 0."""
+    began = max((place for place, event in enumerate(journal) if event["event"] == "resumed"), default=0)
+    session = journal[began:]
+    is_asked = any(event["event"] == "called" and event["key"].startswith("patch/") for event in session)
+    return int(is_asked and not any(event["event"] == "answered" for event in session))
 
 
 def no_answer_is_asked_for_again(journal: Journal) -> list[str]:

@@ -234,8 +234,14 @@ def test_the_command_says_what_is_missing(
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["theirs"]
 
 
+LONG = "parents_are_many"
+"""Thousands of programs, which take most of a minute."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly) if name == LONG else name for name in HOSTILE]
+)
 def test_importing_a_hostile_folder_writes_the_run_alone(tmp_path: Path, name: str) -> None:
     folder, outside, runs = tmp_path / "results", tmp_path / "outside", tmp_path / "runs"
     for place in (folder, outside, runs):
