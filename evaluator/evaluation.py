@@ -223,12 +223,21 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatedOn:
+    """Where a program ran, if not on the head: the machine, and the name of the worker."""
+
+    host: str
+    worker: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation(Scored):
     """The verdict on one program over one suite. `private` (any JSON) comes from the script; it is recorded and shown,
     and reaches no prompt and no insights report.
 
     `strict` is None when the program was not examined. `answers` (JSON, one per instance, as the judge takes them) are
-    those of a correct, examined program, if they could be kept: see `evaluator.certificate`.
+    those of a correct, examined program, if they could be kept: see `evaluator.certificate`. `on` is None where the
+    program ran on this machine.
     """
 
     task: str
@@ -244,6 +253,7 @@ class Evaluation(Scored):
     runtime_s: float = 0.0  # mean CPU seconds per call, measured: so it is no metric of the judge
     private: Any = None
     answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    on: EvaluatedOn | None = field(default=None, compare=False)
 
     @property
     def confirmed(self) -> OrderRange | None:

@@ -19,7 +19,8 @@ from evaluator.certificate import KeptAnswers, certificate_of
 from evaluator.evaluation import Evaluation, InstanceResult, OrderRange, Outcome
 from evaluator.feedback import feedback, shorten, shorten_block
 from evaluator.places import source_of
-from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
+from evaluator.recording import Recording
+from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_loaded, question
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
@@ -65,16 +66,31 @@ class SandboxedEvaluator(SuiteEvaluator):
 
     def evaluate(self, source: str, *, kept: KeptAnswers | None = None) -> Evaluation:
         """The verdict on one program, which may be any text; `kept` gets its answers."""
-        if len(source) > SOURCE_LIMIT:
-            detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
-            execution = Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
-            return self._conclude(execution)
+        refused = self.refuse(source)
+        if refused is not None:
+            return refused
         with self._entered():
             execution = self._runner.run(source, self._questions, self._pool, kept=kept)
             if self._stopwatch is None or execution.outcome is not Outcome.OK:
                 return self._conclude(execution)
             speed = self._stopwatch.measure(source, self._further_pool(self._settings, 1))
         return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
+
+    def refuse(self, source: str) -> Evaluation | None:
+        """See SuiteEvaluator."""
+        if len(source) <= SOURCE_LIMIT:
+            return None
+        detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
+        return self._conclude(not_loaded(Outcome.LOAD_ERROR, detail, self._questions))
+
+    def record(self, source: str) -> Recording:
+        """See SuiteEvaluator."""
+        with self._entered():
+            return self._runner.record(source, self._questions, self._pool)
+
+    def play(self, source: str, recording: Recording) -> Evaluation:
+        """See SuiteEvaluator."""
+        return self._conclude(self._runner.play(source, self._questions, recording, self._pool))
 
     def evaluate_one(self, source: str, place: int) -> InstanceResult:
         """The result of the program on one instance of the suite, in a process of its own."""

@@ -26,9 +26,11 @@ from evaluator.conversation import Conversation
 from evaluator.errors import TaskError
 from evaluator.evaluation import InstanceResult, Outcome, Verdict
 from evaluator.feedback import describe_fault, format_traceback, shorten
+from evaluator.recording import PlayedBack, ProcessRecording, Recorder, Recording, RecordingMismatch
 from evaluator.sandbox import protocol
+from evaluator.sandbox.exchange import AnsweringProcess, Exchange
 from evaluator.sandbox.pool import WorkerPool
-from evaluator.sandbox.supervisor import Candidate, Exchange
+from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Worker
 from evaluator.slow_judge import TimedJudge
 from evaluator.task import Instance, Suite, Task
@@ -89,6 +91,7 @@ class Execution:
     peak_memory_mb: float = 0.0
     unprepared: Question | None = None  # the first for which the task's adapter failed
     adapter_fault: protocol.Fault | None = None  # the adapter's exception there
+    recording: ProcessRecording | None = None  # where another machine judges
 
 
 def question(instance: Instance, data: Any = None) -> Question:
@@ -98,9 +101,10 @@ def question(instance: Instance, data: Any = None) -> Question:
     return Question(instance=worded, ordinary=instance, request=request)
 
 
-def not_run(questions: Sequence[Question]) -> list[InstanceResult]:
-    """The results of a program that got none of its questions."""
-    return [_not_run(question.instance.index) for question in questions]
+def not_loaded(outcome: Outcome, detail: str, questions: Sequence[Question]) -> Execution:
+    """The execution of a program that got none of its questions."""
+    results = [_not_run(question.instance.index) for question in questions]
+    return Execution(outcome=outcome, detail=detail, results=results)
 
 
 class Runner:
@@ -123,18 +127,46 @@ class Runner:
             self._check_adapter(execution.unprepared, pool)
         return execution
 
+    def record(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Recording:
+        """A recording of `run`, without the verdicts of a judge. Raises as `run`."""
+        execution = self._run_with_retries(source, questions, pool, recorded=True)
+        if execution.recording is None:
+            return Recording(takes_worker_down=execution.detail)
+        return Recording(process=execution.recording)
+
+    def play(self, source: str, questions: Sequence[Question], recording: Recording, pool: WorkerPool) -> Execution:
+        """What `run` returned where the recording was made; the control runs in `pool`, if need be. Raises
+        RecordingMismatch, and as `run`."""
+        if recording.takes_worker_down is not None:
+            return not_loaded(Outcome.CRASH, recording.takes_worker_down, questions)
+        if recording.process is None:
+            raise RecordingMismatch("its report is of another kind of task")
+        process = PlayedBack(recording.process, self._suite.limits)
+        execution = Execution(peak_memory_mb=recording.process.peak_memory_mb)
+        self._execute(source, questions, process, execution, None)
+        process.check_end()
+        if execution.unprepared is not None:
+            self._check_adapter(execution.unprepared, pool)
+        return execution
+
     def _run_with_retries(
-        self, source: str, questions: Sequence[Question], pool: WorkerPool, kept: KeptAnswers | None = None
+        self,
+        source: str,
+        questions: Sequence[Question],
+        pool: WorkerPool,
+        kept: KeptAnswers | None = None,
+        *,
+        recorded: bool = False,
     ) -> Execution:
         try:
             return run_with_retries(
-                lambda: self._run(source, questions, pool.worker(), kept),
-                lambda: self._run(source, questions, pool.alone(), kept),
+                lambda: self._run(source, questions, pool.worker(), kept, recorded=recorded),
+                lambda: self._run(source, questions, pool.alone(), kept, recorded=recorded),
                 lambda: self._run(self._control, questions, pool.alone()),
                 pool.cancellation,
             )
         except TakesItsWorkerDown as why:
-            return Execution(outcome=Outcome.CRASH, detail=str(why), results=not_run(questions))
+            return not_loaded(Outcome.CRASH, str(why), questions)
 
     def _check_adapter(self, question: Question, pool: WorkerPool) -> None:
         """Raises TaskError when the adapter fails for the control too: a candidate could have broken the adapter, which
@@ -152,6 +184,8 @@ class Runner:
         questions: Sequence[Question],
         place: AbstractContextManager[Worker],
         kept: KeptAnswers | None = None,
+        *,
+        recorded: bool = False,
     ) -> Execution:
         """One try. Raises SandboxError for a failure that may not be the program's fault."""
         execution = Execution()
@@ -159,22 +193,34 @@ class Runner:
             kept.clear()  # of an earlier try
         with place as worker:
             candidate = Candidate(worker, self._suite.limits)
+            recorder = Recorder(candidate, self._suite.limits) if recorded else None
             with candidate:
-                exchange = candidate.load(source, LOAD_SEED)
-                if exchange.failure is None:
-                    self._ask(source, questions, candidate, execution, kept)
-                else:
-                    self._fail_load(source, questions, exchange, execution)
+                self._execute(source, questions, recorder or candidate, execution, kept)
             execution.peak_memory_mb = candidate.peak_memory_mb
+            execution.recording = None if recorder is None else recorder.recording()
             if execution.outcome in _SUSPECT:
                 worker.retired = True
         return execution
+
+    def _execute(
+        self,
+        source: str,
+        questions: Sequence[Question],
+        candidate: AnsweringProcess,
+        execution: Execution,
+        kept: KeptAnswers | None,
+    ) -> None:
+        exchange = candidate.load(source, LOAD_SEED)
+        if exchange.failure is None:
+            self._ask(source, questions, candidate, execution, kept)
+        else:
+            self._fail_load(source, questions, exchange, execution)
 
     def _ask(
         self,
         source: str,
         questions: Sequence[Question],
-        candidate: Candidate,
+        candidate: AnsweringProcess,
         execution: Execution,
         kept: KeptAnswers | None,
     ) -> None:
@@ -209,7 +255,7 @@ class Runner:
                 execution.detail = text if exchange.failure else f"{self._place(exchange, instance)}: {text}"
 
     def _put(
-        self, question: Question, candidate: Candidate, kept: KeptAnswers | None
+        self, question: Question, candidate: AnsweringProcess, kept: KeptAnswers | None
     ) -> tuple[Exchange, Verdict | None]:
         """The exchange of one question, with the verdict unless it failed."""
         judge, instance = self._task.judge, question.instance
@@ -225,10 +271,14 @@ class Runner:
             return exchange, None
         if kept is not None:
             kept.add(exchange.answer)  # before the judge, which may change it
-        return exchange, conversation.verdict if conversation else self._judge.judge(instance, exchange.answer)
+        if conversation is not None:
+            return exchange, conversation.verdict
+        if not candidate.judged_here:
+            return exchange, Verdict(outcome=Outcome.OK)
+        return exchange, self._judge.judge(instance, exchange.answer)
 
     def _fail_load(self, source: str, questions: Sequence[Question], exchange: Exchange, execution: Execution) -> None:
-        execution.results = not_run(questions)
+        execution.results = [_not_run(question.instance.index) for question in questions]
         execution.outcome = Outcome.LOAD_ERROR if exchange.fault is not None else exchange.failure or Outcome.LOAD_ERROR
         if exchange.fault is None:
             execution.detail = f"{exchange.detail} while the program was loaded"
@@ -266,7 +316,7 @@ def _not_run(index: int) -> InstanceResult:
 
 
 def _interview(
-    candidate: Candidate, conversation: Conversation, seeded_by: Conversation | None, per_item_s: float | None
+    candidate: AnsweringProcess, conversation: Conversation, seeded_by: Conversation | None, per_item_s: float | None
 ) -> Exchange:
     """One exchange for the whole conversation: its answer is the list of all answers, its `item` the last one asked;
     `conversation.verdict` is set unless it failed. The first item of `seeded_by`, or of the conversation itself, seeds

@@ -26,6 +26,7 @@ from evaluator.evaluation import (
 )
 from evaluator.feedback import feedback, shorten
 from evaluator.objective import COMBINED
+from evaluator.recording import Recording
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
@@ -70,6 +71,20 @@ class ScriptEvaluator(SuiteEvaluator):
         """The verdict on one program, which may be any text."""
         with self._entered():
             return self._asked(source)
+
+    def refuse(self, source: str) -> Evaluation | None:
+        """See SuiteEvaluator."""
+        run = self._runner.refuse(source)
+        return None if run is None else self._evaluation(run)
+
+    def record(self, source: str) -> Recording:
+        """See SuiteEvaluator."""
+        with self._entered():
+            return self._runner.record(source)
+
+    def play(self, source: str, recording: Recording) -> Evaluation:
+        """See SuiteEvaluator."""
+        return self._evaluation(self._runner.play(recording))
 
     def evaluate_one(self, source: str, place: int) -> InstanceResult:
         """The result of the program on one instance of the suite, by the task's judge, in a run of the script for it
@@ -119,7 +134,9 @@ class ScriptEvaluator(SuiteEvaluator):
         return replace(super()._refuted(evaluation, report), feedback=feedback)
 
     def _asked(self, source: str, kept: KeptAnswers | None = None, *, backwards: bool = False) -> Evaluation:
-        run = self._runner.run(source, backwards=backwards)
+        return self._evaluation(self._runner.run(source, backwards=backwards), kept)
+
+    def _evaluation(self, run: ScriptRun, kept: KeptAnswers | None = None) -> Evaluation:
         evaluation = self._self_judged(run) if self._task.self_judged else self._judged(run, kept)
         return replace(
             evaluation,

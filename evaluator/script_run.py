@@ -11,9 +11,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from evaluator.blame import TakesItsWorkerDown, run_with_retries
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.feedback import hide_addresses, shorten_block
+from evaluator.recording import Recording, RecordingMismatch, ScriptRecording
 from evaluator.running import SOURCE_LIMIT
 from evaluator.sandbox.layers import STANDARD
 from evaluator.sandbox.tree import SCRATCH, TreeEnding, TreeJob, TreeSandbox
@@ -47,7 +49,8 @@ _SCRATCH: Final = re.compile(r"evolve-scratch(?:-\w+)?")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptRun:
     """One run of a script on a program. `feedback` is for the program's author; `result` is None unless the script
-    ended well and wrote one. Times and memory are measured from outside, over all processes together."""
+    ended well and wrote one. Times and memory are measured from outside, over all processes together. `ending` is the
+    script's own, None where it did not run or takes its worker down."""
 
     outcome: Outcome
     detail: str = ""
@@ -56,6 +59,7 @@ class ScriptRun:
     cpu_s: float = 0.0
     wall_s: float = 0.0
     peak_memory_mb: float = 0.0
+    ending: TreeEnding | None = None
 
 
 class ScriptRunner:
@@ -81,14 +85,10 @@ class ScriptRunner:
     def run(self, source: str, *, backwards: bool = False) -> ScriptRun:
         """Run the script on a program, which may be any text. `backwards`: it gets the instances in reverse order; the
         answers of the result are in the suite's order. Raises HarnessError and EvaluationCancelled."""
-        try:
-            program, detail = source.encode("utf-8"), ""
-        except UnicodeEncodeError as cause:
-            program, detail = b"", f"the source cannot be written as UTF-8 (character {cause.start})"
-        if len(source) > SOURCE_LIMIT:
-            detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
-        if detail:
-            return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, feedback=detail)
+        refused = self.refuse(source)
+        if refused is not None:
+            return refused
+        program = source.encode("utf-8")
         try:
             return run_with_retries(
                 self._in(self._turns.turn, program, backwards),
@@ -99,13 +99,43 @@ class ScriptRunner:
         except TakesItsWorkerDown as why:
             return ScriptRun(outcome=Outcome.CRASH, detail=str(why), feedback=str(why))
 
+    def refuse(self, source: str) -> ScriptRun | None:
+        """The run of a text that no script gets; None for any other."""
+        detail = ""
+        try:
+            source.encode("utf-8")
+        except UnicodeEncodeError as cause:
+            detail = f"the source cannot be written as UTF-8 (character {cause.start})"
+        if len(source) > SOURCE_LIMIT:
+            detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
+        return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, feedback=detail) if detail else None
+
+    def record(self, source: str) -> Recording:
+        """A recording of `run`. Raises as `run`."""
+        run = self.run(source)
+        if run.ending is None:
+            return Recording(takes_worker_down=run.detail)
+        return Recording(script=ScriptRecording.of(run.ending, self._places))
+
+    def play(self, recording: Recording) -> ScriptRun:
+        """What `run` returned where the recording was made. Raises RecordingMismatch."""
+        if recording.takes_worker_down is not None:
+            why = recording.takes_worker_down
+            return ScriptRun(outcome=Outcome.CRASH, detail=why, feedback=why)
+        if recording.script is None:
+            raise RecordingMismatch("its report is of another kind of task")
+        try:
+            return self._read(recording.script.ending(result_bytes=self._result_bytes), recording.script.places)
+        except SandboxError as cause:  # where it ran, this was no verdict either
+            raise RecordingMismatch(str(cause)) from None
+
     def _in(
         self, place: Callable[[], AbstractContextManager[None]], program: bytes, backwards: bool
     ) -> Callable[[], ScriptRun]:
         def run() -> ScriptRun:
             with place():
                 ending = self._sandbox.run(self._job(program, backwards), self._limits, self._turns.cancellation)
-            script_run = self._read(ending)
+            script_run = self._read(ending, self._places)
             result = script_run.result
             if not backwards or result is None or result.answers is None:
                 return script_run
@@ -130,12 +160,12 @@ class ScriptRunner:
             environment={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", **self._environment},
         )
 
-    def _read(self, ending: TreeEnding) -> ScriptRun:
-        """The run of an ending, in words for the program's author."""
-        name, printed = self._script.path.name, self._without_paths(ending.output)
+    def _read(self, ending: TreeEnding, places: Sequence[str]) -> ScriptRun:
+        """The run of an ending, in words for the program's author, without the folders `places`."""
+        name, printed = self._script.path.name, _without_paths(places, ending.output)
         outcome, result = ending.outcome, None
         if outcome is Outcome.OK:
-            outcome, detail, result = self._judged(ending)
+            outcome, detail, result = self._judged(ending, places)
         elif outcome is Outcome.EXITED:
             last = printed.rstrip().rpartition("\n")[2]
             if ending.status == LACKING:
@@ -162,6 +192,7 @@ class ScriptRunner:
             cpu_s=ending.cpu_s,
             wall_s=ending.wall_s,
             peak_memory_mb=ending.peak_memory_mb,
+            ending=ending,
         )
 
     def _may_make_no_executable(self) -> bool:
@@ -169,14 +200,14 @@ class ScriptRunner:
         compiled = Path(self._script.program_name).suffix in _COMPILED
         return compiled and self._sandbox.level == STANDARD
 
-    def _judged(self, ending: TreeEnding) -> tuple[Outcome, str, ScriptResult | None]:
+    def _judged(self, ending: TreeEnding, places: Sequence[str]) -> tuple[Outcome, str, ScriptResult | None]:
         """(outcome, detail, result) of a script that ended well."""
         name = self._script.path.name
         if ending.result is None:
             return Outcome.INVALID_OUTPUT, f"{name} wrote no result file", None
         try:
             answers = None if self._instances is None else len(self._instances)
-            result = read_result(ending.result, answers=answers, without_paths=self._without_paths)
+            result = read_result(ending.result, answers=answers, without_paths=partial(_without_paths, places))
         except ResultError as why:
             return Outcome.INVALID_OUTPUT, f"{name} wrote an invalid result: {why}", None
         if result.correct:
@@ -185,11 +216,12 @@ class ScriptRunner:
         reason = f": {reason}" if reason else ""
         return Outcome.INFEASIBLE, f"{name} says that the program is not correct{reason}", result
 
-    def _without_paths(self, text: str) -> str:
-        """A text without the paths of this machine (task, interpreter, scratch folder), which belong in no record."""
-        for place in self._places:
-            text = text.replace(place, "")
-        return _FOLDERS.sub(_within_scratch, text)
+
+def _without_paths(places: Sequence[str], text: str) -> str:
+    """A text without the paths of one machine (task, interpreter, scratch folder), which belong in no record."""
+    for place in places:
+        text = text.replace(place, "")
+    return _FOLDERS.sub(_within_scratch, text)
 
 
 def _within_scratch(path: re.Match[str]) -> str:

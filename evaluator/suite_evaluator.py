@@ -7,6 +7,7 @@ from typing import Self
 
 from evaluator.evaluation import Classification, Evaluation, OrderRange, Outcome, StrictReport
 from evaluator.places import source_of
+from evaluator.recording import Recording
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Cancellation
 from evaluator.suite_scorer import SuiteScorer
@@ -68,6 +69,19 @@ class SuiteEvaluator(ABC):
     @abstractmethod
     def close(self) -> None:
         """Cancel, and end whatever runs."""
+
+    @abstractmethod
+    def refuse(self, source: str) -> Evaluation | None:
+        """The evaluation of a text that is not run at all; None for any other."""
+
+    @abstractmethod
+    def record(self, source: str) -> Recording:
+        """A recording of a program, for another machine to judge. Raises HarnessError, TaskError,
+        EvaluationCancelled."""
+
+    @abstractmethod
+    def play(self, source: str, recording: Recording) -> Evaluation:
+        """The evaluation of a program that another machine ran. Raises RecordingMismatch, TaskError, HarnessError."""
 
     def in_new_orders(self, source: str) -> OrderRange | None:
         """The score range in orders that no confirmation of this seed uses; None where there are none."""

@@ -14,9 +14,10 @@ from evaluator.check import Check, Finding
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, landlock, layers, protocol
+from evaluator.sandbox.exchange import Exchange
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, refuse_other_systems
 from evaluator.sandbox.options import IMPORTABLE, Confinement
-from evaluator.sandbox.supervisor import Candidate, Exchange
+from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.tree import TreeJob, TreeSandbox, establish_tree
 from evaluator.sandbox.turns import Cancellation
 from evaluator.sandbox.worker import Worker, WorkerSettings

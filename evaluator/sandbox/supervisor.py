@@ -20,12 +20,12 @@ import os
 import select
 import signal
 import time
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from evaluator.errors import HarnessError, SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol, worker
+from evaluator.sandbox.exchange import AnsweringProcess, Exchange
 from evaluator.sandbox.turns import SLICE_S
 from evaluator.sandbox.worker import Ending, Worker
 from evaluator.signals import name_of
@@ -49,21 +49,6 @@ _OUTCOME_OF: Final = {
 }
 
 
-@dataclass(slots=True)
-class Exchange:
-    """One request with its result. `failure` is None when there is an answer; `fault` describes an exception, if
-    any."""
-
-    failure: Outcome | None
-    detail: str = ""
-    fault: protocol.Fault | None = None
-    answer: Any = None
-    item: int | None = None  # the last item of an instance that is asked item by item
-    size: int = 0  # of the reply, in bytes
-    cpu_s: float = 0.0
-    wall_s: float = 0.0
-
-
 class _Stop(Exception):
     """Raised inside an exchange that ends without a reply."""
 
@@ -73,7 +58,7 @@ class _Stop(Exception):
         self.detail = detail
 
 
-class Candidate:
+class Candidate(AnsweringProcess):
     """One untrusted process, which never outlives the `with`. None of its replies is trusted."""
 
     def __init__(self, worker_: Worker, limits: Limits) -> None:
@@ -135,37 +120,18 @@ class Candidate:
 
     @property
     def alive(self) -> bool:
-        """Whether it can take another request."""
+        """See AnsweringProcess."""
         return self._ending is None
 
-    def load(self, source: str, seed: int) -> Exchange:
-        """Load the program. The time counts against the total."""
-        exchange = self.ask(protocol.load_fields(seed, source))
-        if exchange.failure is None and exchange.answer is not None:
-            self.end()
-            return Exchange(Outcome.PROTOCOL, "the reply to loading holds an answer")
-        if exchange.failure is Outcome.OOM:
-            exchange.failure = Outcome.LOAD_ERROR
-            exchange.detail = f"loading needs more than the limit of {self._limits.memory_mb} MB of memory"
-        return exchange
-
-    def ask(self, fields: bytes) -> Exchange:
-        """Run the program on one instance; `fields` is `{"seed":...,"instance":...}` as JSON text."""
-        self.begin()
-        exchange = self.put(fields)
-        self.finish(exchange)
-        return exchange
-
     def begin(self, per_item_s: float | None = None) -> None:
-        """Begin an instance: the limits apply to everything that is `put` until `finish`. `per_item_s` limits the CPU
-        time of one reply."""
+        """See AnsweringProcess."""
         self._worker.cancellation.check()
         self._began = self._heard
         self._waited_before = None
         self._per_item_s, self._item_cpu_s = per_item_s, self._cpu_s
 
     def put(self, fields: bytes) -> Exchange:
-        """One request and its reply; only `finish` checks the limits to the end."""
+        """See AnsweringProcess."""
         nonce = os.urandom(8).hex()
         now = time.perf_counter()
         idle = now - self._heard
@@ -192,7 +158,7 @@ class Candidate:
         return exchange
 
     def finish(self, exchange: Exchange) -> None:
-        """End the instance: this exchange gets the times of all of it, and fails if they are over a limit."""
+        """See AnsweringProcess."""
         before = self._cpu_s
         exchange.wall_s = self._heard - self._began
         self._read_clock()
