@@ -37,7 +37,7 @@ class RecordingMismatch(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class RecordedReply:
     """The result of one request; `asked` is the digest of the request. `answer` is JSON, empty where it failed."""
 
     asked: str
@@ -53,7 +53,7 @@ class Turn:
     """The replies of loading, or of one instance. `failure` and `detail` are those of its end; times are in seconds.
     `alive`: the process goes on."""
 
-    replies: tuple[Reply, ...]
+    replies: tuple[RecordedReply, ...]
     failure: Outcome | None
     detail: str
     cpu_s: float
@@ -167,7 +167,7 @@ class Recorder(AnsweringProcess):
     def __init__(self, candidate: Candidate, limits: Limits) -> None:
         self._candidate = candidate
         self._limits = limits
-        self._replies: list[Reply] = []
+        self._replies: list[RecordedReply] = []
         self._turns: list[Turn] = []
 
     @property
@@ -184,7 +184,7 @@ class Recorder(AnsweringProcess):
         """See AnsweringProcess."""
         exchange = self._candidate.put(fields)
         self._replies.append(
-            Reply(
+            RecordedReply(
                 asked=_digest(fields),
                 answer="" if exchange.failure is not None else _encode(exchange.answer),
                 failure=exchange.failure,

@@ -30,7 +30,7 @@ class WorkerLost(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
-    """What decides a verdict, besides the machine: each as text. `packages` are those of the task's programs."""
+    """What decides a verdict, the machine excepted: each as text. `packages` are those of the task's programs."""
 
     evolve: str
     evaluator: str
@@ -41,7 +41,7 @@ class Versions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerReport:
     """What a worker says of itself before its first evaluation; `calibration_cpu_s` are the CPU seconds of a fixed
-    piece of work (`evaluator.calibration`)."""
+    piece of work (`evolve.cluster.describing`)."""
 
     worker: str
     host: str
@@ -86,9 +86,10 @@ class Reported:
         return cls(host=host, worker=worker, recording=read_recording(document.get("recording")))
 
 
-class State(StrEnum):
+class WorkerActivity(StrEnum):
     """What a worker does."""
 
+    NEW = "new"
     OPENING = "opening"  # it gets the task, and reports on itself
     IDLE = "idle"
     BUSY = "busy"
@@ -104,7 +105,7 @@ class WorkerState:
     name: str
     host: str
     level: str
-    state: State
+    state: WorkerActivity
     why: str = ""
     done: int = 0
     per_minute: float = 0.0

@@ -271,13 +271,18 @@ def _digest_of_files(files: Sequence[Path], folder: Path, excluded: frozenset[Pa
     return digest.hexdigest()
 
 
+def files_of_folder(folder: Path) -> Iterator[Path]:
+    """The files in a task's folder and below, without hidden ones and runs. Raises TaskError."""
+    return _walk(_visible_files(folder), frozenset())
+
+
 def _walk(paths: Sequence[Path], excluded: frozenset[Path]) -> Iterator[Path]:
     """The files among or below `paths`, in their order. Raises TaskError."""
     for path in paths:
         if path in excluded:
             continue
         if path.is_symlink():
-            raise TaskError(f"{path}: is a link; the folder of an evaluator script must hold the files themselves")
+            raise TaskError(f"{path}: is a link; the folder of the task must hold the files themselves")
         if path.is_dir():
             yield from _walk(_visible_files(path), excluded)
         elif path.is_file():

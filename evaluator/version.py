@@ -20,12 +20,12 @@ def version_of(task: Task, suite: Suite) -> str:
     objective and the entry point (`task.digest`), instances, bounds and limits (`suite.digest`), the best known values,
     and the packages of programs with their versions."""
     best_known = [f"{listed.instance} {listed.value!r}" for listed in suite.best_known]
-    parts = [task.digest, suite.digest, *best_known, *_packages(task)]
+    parts = [task.digest, suite.digest, *best_known, *package_versions(task)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     return f"{VERDICTS}-{digest[:14]}"
 
 
-def _packages(task: Task) -> list[str]:
+def package_versions(task: Task) -> list[str]:
     """The packages that a program may import and their requirements, each with its version."""
     versions: dict[str, str] = {}
     waiting = [name.partition(".")[0] for name in task.packages]

@@ -39,16 +39,16 @@ def version() -> int:
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION_FLAG))))
 
 
-def restrict(allowed: Iterable[tuple[str, int]] = ()) -> None:
+def restrict(allowed: Iterable[tuple[str, int]] = (), *, network: bool = False) -> None:
     """Give up every right that the kernel handles, for good, except those in `allowed`: (path, rights), for a folder
-    with everything in it. Raises OSError."""
+    with everything in it. `network`: TCP stays allowed. Raises OSError."""
     supported = version()
     if not supported:
         raise OSError("this kernel has no Landlock, or has it switched off")
     rights = (1 << max(count for since, count in _FILE_RIGHTS if supported >= since)) - 1
     attributes = struct.pack("=Q", rights)
     if supported >= 4:
-        attributes += struct.pack("=Q", _NET_RIGHTS)
+        attributes += struct.pack("=Q", 0 if network else _NET_RIGHTS)
     if supported >= SCOPED_SINCE:
         attributes += struct.pack("=Q", _SCOPES)
     ruleset = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))

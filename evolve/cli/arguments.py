@@ -466,6 +466,20 @@ def _seconds(text: str) -> float:
     return value
 
 
+def _worker(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("address", metavar="ADDRESS", help="the scheduler: dask://HOST:PORT (dask+tls:// with TLS)")
+    parser.add_argument("--name", metavar="NAME", help="the worker's name (default: this machine and a number)")
+    for name, meaning in (("ca", "authority"), ("cert", "certificate"), ("key", "key of the certificate")):
+        parser.add_argument(f"--tls-{name}", type=Path, metavar="FILE", help=f"for dask+tls://: the {meaning} (PEM)")
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="VARIABLE",
+        help="a variable of this shell that the task's script needs; may be repeated",
+    )
+
+
 COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]] = {
     "run": ("evolve programs for a task", _run),
     "resume": ("go on with a run where it stopped", _resume),
@@ -487,6 +501,7 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "audit": ("score every claim of a run, folder or answer again", _audit),
     "rerun": ("repeat a whole run from its record, and compare", _rerun),
     "place": ("place models on a real cluster, by discovered programs", _place),
+    "worker": ("evaluate programs for a run on another machine", _worker),
     "bounds": ("the proven bounds of a suite; prove them again", _bounds),
     "import": ("make a run of a result folder of ShinkaEvolve or OpenEvolve", _import),
     "new": ("make a small task of your own that runs at once", _new),

@@ -15,7 +15,7 @@ from evaluator.errors import TaskError
 from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.opening import OpenedEvaluator, open_evaluator
-from evaluator.recording import Recording, RecordingMismatch, Reply
+from evaluator.recording import RecordedReply, Recording, RecordingMismatch
 from evaluator.remote import Reported, record
 from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Task
@@ -238,14 +238,14 @@ def test_any_report_is_read_or_refused(document: Any) -> None:
 
 
 reply_strategy = st.builds(
-    Reply, asked=st.text(max_size=20), answer=st.text(max_size=20), failure=st.none() | st.sampled_from(Outcome)
+    RecordedReply, asked=st.text(max_size=20), answer=st.text(max_size=20), failure=st.none() | st.sampled_from(Outcome)
 )
 
 
 @part_of_the_examples(2)
 @given(replies=st.lists(reply_strategy, max_size=3), place=st.integers(0, 3), alive=st.booleans())
 def test_any_change_is_judged_or_refused(
-    evaluator: SandboxedEvaluator, replies: list[Reply], place: int, alive: bool
+    evaluator: SandboxedEvaluator, replies: list[RecordedReply], place: int, alive: bool
 ) -> None:
     recording = evaluator.record(HONEST)
     assert recording.process is not None

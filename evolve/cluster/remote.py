@@ -1,0 +1,392 @@
+"""The head's side of a cluster: it sends programs to workers, through the broker, and waits for their reports.
+
+    with open_remote(read_address("dask:local:4"), task, suite, control=source, level="strong") as remote:
+        reported = remote.run(source)
+
+Each call goes to one worker. One that dies, hangs or sends what cannot be is lost, and so is its call: WorkerLost.
+"""
+
+import itertools
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from evaluator.errors import HarnessError
+from evaluator.recording import RecordingMismatch
+from evaluator.remote import Reported, WorkerActivity, WorkerLost, WorkerReport, WorkerState
+from evaluator.sandbox.turns import SLICE_S, Cancellation
+from evaluator.task import Suite, Task
+from evaluator.untrusted import one_line
+from evolve.cluster.addresses import ClusterAddress
+from evolve.cluster.confinement import environment
+from evolve.cluster.describing import describe
+from evolve.cluster.engine import is_loopback
+from evolve.cluster.extra import require_dask
+from evolve.cluster.frames import (
+    CallEnded,
+    CallOdd,
+    Cancel,
+    FrameError,
+    FromBroker,
+    Submit,
+    ToBroker,
+    Workers,
+    framed,
+    from_broker,
+    read_frame,
+)
+from evolve.cluster.local import LocalCluster
+from evolve.cluster.packing import digest_of, pack
+from evolve.cluster.roster import Member, Roster
+from evolve.cluster.serving import EVALUATE, OPEN, Opening, ProgramToRun
+
+_CLOSING_S: Final = 5.0
+_PAUSE_S: Final = 1.0
+
+
+class OpenScheduler(UserWarning):
+    """The warning: a scheduler listens to other machines without TLS."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long the head waits, in seconds: for a heartbeat of a worker, for the end of an evaluation, for a worker's
+    first report, and for a worker or a scheduler where there is none."""
+
+    silence_s: float = 60.0
+    evaluation_s: float
+    opening_s: float = 120.0
+    none_s: float = 60.0
+
+    @classmethod
+    def for_suite(cls, suite: Suite) -> Self:
+        """The patience for a suite: three tries of a program at its limit, and a minute."""
+        return cls(evaluation_s=3 * suite.limits.wall_total_s + 60)
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call under way. `ended` is what the broker says of it, or why it is lost."""
+
+    member: Member
+    deadline: float
+    opens: bool = False
+    ended: CallEnded | CallOdd | str | None = None
+
+
+class _BrokerProcess:
+    """A broker, while it runs."""
+
+    def __init__(self, address: str) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "evolve.cluster.broker", address],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=environment(),
+            start_new_session=True,
+        )
+        self._sending = threading.Lock()
+        self.process_id = self._process.pid
+
+    def send(self, message: ToBroker) -> None:
+        """Send a message; nothing where the broker has ended, which the reader notices."""
+        assert self._process.stdin is not None
+        with self._sending, suppress(OSError, ValueError):
+            self._process.stdin.write(framed(message))
+            self._process.stdin.flush()
+
+    def receive(self) -> FromBroker | None:
+        """Its next message; None once it has ended. Raises FrameError."""
+        assert self._process.stdout is not None
+        payload = read_frame(self._process.stdout)
+        return None if payload is None else from_broker(payload)
+
+    def kill(self) -> None:
+        """End it; the reader notices."""
+        self._process.kill()
+
+    def close(self) -> str:
+        """End it; the last that it said."""
+        assert self._process.stdin is not None
+        with self._sending, suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_CLOSING_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._errors.seek(0)
+        said = self._errors.read()[-2000:].decode(errors="replace").strip()
+        self._errors.close()
+        return one_line(said.rpartition("\n")[2], 300)
+
+
+class ClusterRemote:
+    """Workers behind a scheduler. See `evaluator.remote.Remote`."""
+
+    def __init__(self, address: str, opening: Opening, head: WorkerReport, *, level: str, patience: Patience) -> None:
+        """`opening` is what each worker gets first; `head` is compared with its report."""
+        self.level = level
+        self._address = address
+        self._opening, self._digest = opening.to_json(), opening.digest
+        self._suite = opening.suite
+        self._patience = patience
+        self._cancellation = Cancellation()
+        self._changed = threading.Condition()
+        self._roster = Roster(head, level, patience.silence_s)
+        self._calls: dict[int, _Call] = {}
+        self._numbers = itertools.count(1)
+        self._broken = ""
+        self._closing = threading.Event()
+        self._broker = _BrokerProcess(address)
+        self._reading = threading.Thread(target=self._read, name="broker", daemon=True)
+        self._reading.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def broker_process_id(self) -> int:
+        """The process id of the broker."""
+        return self._broker.process_id
+
+    def run(self, source: str, *, avoid: frozenset[str] = frozenset(), only: str | None = None) -> Reported:
+        """See Remote."""
+        job = ProgramToRun(digest=self._digest, suite=self._suite, source=source).to_json()
+        number, call = self._begin(job, avoid, only)
+        member = call.member
+        try:
+            ended = self._wait(call)
+        finally:
+            with self._changed:
+                self._calls.pop(number, None)
+                self._roster.end(member, number)
+                self._changed.notify_all()
+            if call.ended is None:
+                self._broker.send(Cancel(call=number))
+        try:
+            return self._reported(ended, member)
+        except RecordingMismatch as why:
+            self.expel(member.name, str(why))
+            raise WorkerLost(member.host, member.name, str(why)) from None
+
+    def workers(self) -> tuple[WorkerState, ...]:
+        """See Remote."""
+        with self._changed:
+            return self._roster.states(time.monotonic())
+
+    def wait_for_worker(self) -> None:
+        """Wait until a worker is accepted. Raises HarnessError and EvaluationCancelled as `run`."""
+        self._await(lambda: self._roster.pick(frozenset(), None), None)
+
+    def expel(self, worker: str, why: str) -> None:
+        """See Remote."""
+        with self._changed:
+            self._roster.expel(worker, one_line(why, 300))
+            self._changed.notify_all()
+
+    def cancel(self) -> None:
+        """See Remote."""
+        self._cancellation.set()
+
+    def close(self) -> None:
+        """See Remote."""
+        self.cancel()
+        self._closing.set()
+        self._broker.close()
+        self._reading.join()
+
+    # -- a call --------------------------------------------------------------------------------------------------------
+
+    def _begin(self, job: str, avoid: frozenset[str], only: str | None) -> tuple[int, _Call]:
+        """Send a program to a free worker."""
+        number = next(self._numbers)
+
+        def start() -> _Call | None:
+            member = self._roster.pick(avoid, only)
+            if member is None:
+                return None
+            now = time.monotonic()
+            self._roster.start(member, number, now)
+            call = self._calls[number] = _Call(member, now + self._patience.evaluation_s)
+            return call
+
+        call = self._await(start, only)
+        self._broker.send(Submit(call=number, address=call.member.address, function=EVALUATE, text=job))
+        return number, call
+
+    def _await(self, attempt: Callable[[], Any], only: str | None) -> Any:
+        """What `attempt` returns once it returns something. Raises HarnessError where no worker comes, WorkerLost where
+        `only` does not come."""
+        alone_since = time.monotonic()
+        with self._changed:
+            while True:
+                self._cancellation.check()
+                if self._broken:
+                    raise HarnessError(self._broken)
+                if (result := attempt()) is not None:
+                    return result
+                now = time.monotonic()
+                if self._roster.has(only):
+                    alone_since = now
+                elif now - alone_since > self._patience.none_s:
+                    why = f"no such worker came within {self._patience.none_s:g} s"
+                    if only is not None:
+                        raise WorkerLost(only, only, why)
+                    raise HarnessError(self._no_worker())
+                self._changed.wait(SLICE_S)
+
+    def _no_worker(self) -> str:
+        reasons = self._roster.why_none()
+        return (
+            f"no worker at {self._address} takes programs ({reasons})"
+            if reasons
+            else f"no worker came to {self._address} within {self._patience.none_s:g} s; start some with: "
+            f"evolve worker {self._address}"
+        )
+
+    def _wait(self, call: _Call) -> CallEnded | CallOdd:
+        """The end of a call. Raises WorkerLost and EvaluationCancelled."""
+        member = call.member
+        with self._changed:
+            while call.ended is None:
+                self._cancellation.check()
+                if time.monotonic() > call.deadline:
+                    why = f"no report of an evaluation within {self._patience.evaluation_s:g} s"
+                    self._roster.lose(member, why)
+                    raise WorkerLost(member.host, member.name, why)
+                self._changed.wait(SLICE_S)
+        if isinstance(call.ended, str):
+            raise WorkerLost(member.host, member.name, call.ended)
+        if member.activity is WorkerActivity.EXPELLED:  # while it was at work
+            raise WorkerLost(member.host, member.name, member.why)
+        return call.ended
+
+    def _reported(self, ended: CallEnded | CallOdd, member: Member) -> Reported:
+        """The report of a call. Raises WorkerLost where there is none, RecordingMismatch where it cannot be one."""
+        if isinstance(ended, CallOdd):
+            raise RecordingMismatch(ended.why)
+        if not ended.ok:
+            raise WorkerLost(member.host, member.name, one_line(ended.text, 500))
+        return Reported.from_json(ended.text, host=member.host, worker=member.name)
+
+    # -- the broker ----------------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """Take what the broker says; start another one when it ends, until none works any more."""
+        worked = time.monotonic()
+        while True:
+            said = ""
+            try:
+                while (message := self._broker.receive()) is not None:
+                    worked = time.monotonic()
+                    with self._changed:
+                        self._take(message)
+                        self._changed.notify_all()
+            except FrameError as cause:
+                self._broker.kill()
+                said = f"the broker sent {cause}"
+            if self._closing.is_set():
+                return
+            said = self._broker.close() or said
+            why = f"the connection to {self._address} was lost ({said})" if said else "the broker was killed"
+            with self._changed:
+                self._lose(self._roster.lose_all(why))
+                if time.monotonic() - worked > self._patience.none_s:
+                    self._broken = why
+                self._changed.notify_all()
+            if self._broken or self._closing.wait(_PAUSE_S):
+                return
+            self._broker = _BrokerProcess(self._address)
+
+    def _take(self, message: FromBroker) -> None:
+        if isinstance(message, Workers):
+            self._lose(self._roster.see(message.workers))
+            self._open_workers()
+            return
+        call = self._calls.get(message.call)
+        if call is None:  # nobody waits for it any more, or nobody ever did
+            return
+        if call.opens:
+            del self._calls[message.call]
+            self._opened(message.call, call.member, message)
+        else:
+            call.ended = message
+
+    def _lose(self, numbers: set[int]) -> None:
+        """These calls have no worker any more."""
+        for number in numbers & self._calls.keys():
+            call = self._calls[number]
+            if call.opens:
+                del self._calls[number]
+            else:
+                call.ended = call.member.why
+                self._broker.send(Cancel(call=number))
+
+    def _open_workers(self) -> None:
+        """Give the task to new workers, and up on those that do not take it."""
+        now = time.monotonic()
+        for number, call in [*self._calls.items()]:
+            if call.opens and now > call.deadline:
+                del self._calls[number]
+                self._roster.refuse(call.member, f"no report within {self._patience.opening_s:g} s")
+        for member in [*self._roster.to_open()]:
+            number = next(self._numbers)
+            self._roster.open(member, number)
+            self._calls[number] = _Call(member, now + self._patience.opening_s, opens=True)
+            self._broker.send(Submit(call=number, address=member.address, function=OPEN, text=self._opening))
+
+    def _opened(self, number: int, member: Member, message: CallEnded | CallOdd) -> None:
+        self._roster.end(member, number)
+        if isinstance(message, CallOdd):
+            self._roster.refuse(member, message.why)
+        elif not message.ok:
+            self._roster.refuse(member, one_line(message.text, 500))
+        else:
+            try:
+                report = WorkerReport.from_json(message.text)
+            except ValueError as cause:
+                self._roster.refuse(member, f"its report has another shape ({type(cause).__name__})")
+            else:
+                self._roster.opened(member, report)
+
+
+@contextmanager
+def open_remote(
+    address: ClusterAddress, task: Task, suite: Suite, *, control: str, level: str, patience: Patience | None = None
+) -> Iterator[ClusterRemote]:
+    """The workers of a cluster, for one suite of a task. `control` is the run's initial program, `level` the lowest
+    sandbox level of a worker. Raises MachineError without Dask, TaskError for a folder that cannot travel, HarnessError
+    where nothing starts."""
+    require_dask()
+    packed = pack(task)
+    opening = Opening(digest=digest_of(packed), packed=packed, suite=suite.name, control=control)
+    head = describe(task, suite, level=level, worker="head")
+    patience = Patience.for_suite(suite) if patience is None else patience
+    with ExitStack() as stack:
+        scheduler = address.scheduler
+        if address.local:
+            names = () if task.script is None else task.script.environment
+            scheduler = stack.enter_context(LocalCluster(address.local, names)).address
+        elif scheduler.startswith("tcp://") and not is_loopback(scheduler):
+            warnings.warn(
+                f"the scheduler at {scheduler} listens to other machines without TLS: everybody who reaches it can run "
+                "code as the users who started scheduler and workers",
+                OpenScheduler,
+                stacklevel=3,
+            )
+        yield stack.enter_context(ClusterRemote(scheduler, opening, head, level=level, patience=patience))
