@@ -54,7 +54,7 @@ def _keep_running(command: Sequence[str]) -> int:
         if status != _NO_SCHEDULER and time.monotonic() - began > _PAUSE_S:
             reached = time.monotonic()
         if time.monotonic() - reached > PATIENCE_S:
-            sys.stderr.write(f"evolve worker: no scheduler at {command[3]} for {PATIENCE_S:.0f} s\n")
+            sys.stderr.write(f"evolve: no scheduler at {command[3]} for {PATIENCE_S:.0f} s\n")
             return 3
         time.sleep(_PAUSE_S)
 

@@ -46,6 +46,7 @@ from evolve.cluster.local import LocalCluster
 from evolve.cluster.packing import digest_of, pack
 from evolve.cluster.roster import Member, Roster
 from evolve.cluster.serving import EVALUATE, OPEN, Opening, ProgramToRun
+from evolve.core.invocation import anywhere
 
 _CLOSING_S: Final = 5.0
 _PAUSE_S: Final = 1.0
@@ -72,7 +73,7 @@ class Patience:
 
 
 @dataclass(slots=True)
-class _Call:
+class _WorkerCall:
     """A call under way. `ended` is what the broker says of it, or why it is lost."""
 
     member: Member
@@ -145,7 +146,7 @@ class ClusterRemote:
         self._cancellation = Cancellation()
         self._changed = threading.Condition()
         self._roster = Roster(head, level, patience.silence_s)
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, _WorkerCall] = {}
         self._numbers = itertools.count(1)
         self._broken = ""
         self._closing = threading.Event()
@@ -212,17 +213,17 @@ class ClusterRemote:
 
     # -- a call --------------------------------------------------------------------------------------------------------
 
-    def _begin(self, job: str, avoid: frozenset[str], only: str | None) -> tuple[int, _Call]:
+    def _begin(self, job: str, avoid: frozenset[str], only: str | None) -> tuple[int, _WorkerCall]:
         """Send a program to a free worker."""
         number = next(self._numbers)
 
-        def start() -> _Call | None:
+        def start() -> _WorkerCall | None:
             member = self._roster.pick(avoid, only)
             if member is None:
                 return None
             now = time.monotonic()
             self._roster.start(member, number, now)
-            call = self._calls[number] = _Call(member, now + self._patience.evaluation_s)
+            call = self._calls[number] = _WorkerCall(member, now + self._patience.evaluation_s)
             return call
 
         call = self._await(start, only)
@@ -256,10 +257,10 @@ class ClusterRemote:
             f"no worker at {self._address} takes programs ({reasons})"
             if reasons
             else f"no worker came to {self._address} within {self._patience.none_s:g} s; start some with: "
-            f"evolve worker {self._address}"
+            f"{anywhere('worker', self._address)}"
         )
 
-    def _wait(self, call: _Call) -> CallEnded | CallOdd:
+    def _wait(self, call: _WorkerCall) -> CallEnded | CallOdd:
         """The end of a call. Raises WorkerLost and EvaluationCancelled."""
         member = call.member
         with self._changed:
@@ -347,7 +348,7 @@ class ClusterRemote:
         for member in [*self._roster.to_open()]:
             number = next(self._numbers)
             self._roster.open(member, number)
-            self._calls[number] = _Call(member, now + self._patience.opening_s, opens=True)
+            self._calls[number] = _WorkerCall(member, now + self._patience.opening_s, opens=True)
             self._broker.send(Submit(call=number, address=member.address, function=OPEN, text=self._opening))
 
     def _opened(self, number: int, member: Member, message: CallEnded | CallOdd) -> None:

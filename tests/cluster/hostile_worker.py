@@ -1,0 +1,88 @@
+"""A Dask worker that is not honest: `python hostile_worker.py ADDRESS NAME KIND ARGUMENT`.
+
+It reports on itself as an honest one does. What it returns for a program is of some KIND.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from evolve.cluster import serving
+from evolve.cluster.engine import work
+from evolve.cluster.serving import DESK, EVALUATE
+
+ADDRESS, NAME, KIND, ARGUMENT = sys.argv[1:]
+
+
+class Attack:
+    """Runs code where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path, victim = ARGUMENT.split(",")
+        code = (
+            "import os, signal\n"
+            f"for attempt in (lambda: open({path!r}, 'w').close(), lambda: os.kill({victim}, signal.SIGKILL),\n"
+            f"                lambda: os.system('touch {path}'), lambda: os.unlink({path!r} + '.there')):\n"
+            "    try:\n        attempt()\n    except OSError:\n        pass\n"
+        )
+        return exec, (code,)
+
+
+class Huge:
+    """Takes a gigabyte where it is unpickled, and seems small where it was made."""
+
+    def __sizeof__(self) -> int:
+        return 100
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, ("x" * (1 << 30),)
+
+
+def endless(text: str) -> str:
+    """A report with a hundred thousand instances."""
+    document = json.loads(text)
+    process = document["recording"]["process"]
+    process["turns"] += process["turns"][-1:] * 100_000
+    return json.dumps(document)
+
+
+def better(text: str) -> str:
+    """A report of a program that gave the best answers; the questions are those that were asked."""
+    document = json.loads(text)
+    for turn, best in zip(document["recording"]["process"]["turns"][1:], ARGUMENT.split(","), strict=True):
+        for reply in turn["replies"]:
+            reply.update(answer=best, failure=None, detail="", fault=None)
+        turn.update(failure=None, detail="", alive=True)
+    return json.dumps(document)
+
+
+ODD: dict[str, Callable[[str], Any]] = {
+    "number": lambda _: 5,
+    "pickle": lambda _: Attack(),
+    "gigabyte": lambda _: (True, "x" * (1 << 30)),
+    "hidden gigabyte": lambda _: Huge(),
+    "nonsense": lambda _: (True, "[]"),
+    "endless": lambda text: (True, endless(text)),
+    "better": lambda text: (True, better(text)),
+    "dead": lambda _: os._exit(1),
+}
+
+
+class HostileDesk:
+    """The desk of an honest worker, with other results."""
+
+    def call(self, function: str, text: str) -> Any:
+        ok, result = DESK.call(function, text)
+        return ODD[KIND](result) if function == EVALUATE else (ok, result)
+
+
+serving.DESK = HostileDesk()  # type: ignore[misc,assignment]
+with tempfile.TemporaryDirectory() as folder:
+    DESK.begin(NAME, Path(folder))
+    asyncio.run(work(ADDRESS, NAME, Path(folder)))
+os._exit(0)

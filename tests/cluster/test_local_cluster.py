@@ -1,0 +1,370 @@
+"""Evaluations on real workers: the scores of the head, whatever dies, and nothing of the head in others' reach."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.errors import EvaluationCancelled, HarnessError
+from evaluator.evaluation import Evaluation, Outcome
+from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerLost
+from evaluator.task import Task
+from evaluator.task_files import load_task
+from evolve.cluster.addresses import ClusterAddress
+from evolve.cluster.local import LocalCluster
+from evolve.cluster.remote import ClusterRemote, OpenScheduler, Patience, open_remote
+from tests.script_folders import GOOD, make_task, says
+
+SECRET = "sk-cluster-5d1e77"
+SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
+ONLINE = Path(__file__).parent.parent / "data" / "online"
+HONEST = "def smallest(items):\n    return items.index(min(items))\n"
+WORST = "def smallest(items):\n    return items.index(max(items))\n"
+SLOW = "import time\ndef smallest(items):\n    time.sleep(1)\n    return items.index(min(items))\n"
+FIRST_FIT = (
+    "def choose_bin(size, room, capacity):\n"
+    "    return next((index for index, left in enumerate(room) if left >= size), len(room))\n"
+)
+PATIENCE = Patience(silence_s=5, evaluation_s=60, opening_s=60, none_s=30)
+HOSTILE = Path(__file__).parent / "hostile_worker.py"
+
+
+@contextmanager
+def serving(
+    task: Task, address: ClusterAddress, patience: Patience = PATIENCE
+) -> Iterator[tuple[RemoteEvaluator, OpenedEvaluator, ClusterRemote]]:
+    suite, control = task.suite(), task.initial.read_text(encoding="utf-8")
+    with (
+        open_evaluator(task, suite, workers=1) as home,
+        open_remote(address, task, suite, control=control, level=home.sandbox, patience=patience) as remote,
+    ):
+        yield RemoteEvaluator(home, remote), home, remote
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    before = os.environ.get("OPENAI_API_KEY")
+    os.environ["OPENAI_API_KEY"] = SECRET
+    with LocalCluster(2) as cluster:
+        yield cluster
+    if before is None:
+        del os.environ["OPENAI_API_KEY"]
+    else:
+        os.environ["OPENAI_API_KEY"] = before
+
+
+@pytest.fixture(scope="module")
+def smallest() -> Task:
+    return load_task(str(SMALLEST))
+
+
+@pytest.fixture
+def address(cluster: LocalCluster) -> ClusterAddress:
+    return ClusterAddress(scheduler=cluster.address)
+
+
+def children(process: int) -> list[int]:
+    text = "".join(path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children"))
+    return [int(word) for word in text.split()]
+
+
+def until(condition: Callable[[], Any], within_s: float = 40) -> Any:
+    deadline = time.monotonic() + within_s
+    while not (result := condition()):
+        assert time.monotonic() < deadline, "it does not come"
+        time.sleep(0.05)
+    return result
+
+
+def states(remote: ClusterRemote) -> dict[str, WorkerActivity]:
+    return {worker.name: worker.state for worker in remote.workers()}
+
+
+def all_idle(remote: ClusterRemote, count: int = 2) -> bool:
+    return [*states(remote).values()].count(WorkerActivity.IDLE) == count
+
+
+def without_times(evaluation: Evaluation) -> Evaluation:
+    results = tuple(replace(result, cpu_s=0.0, wall_s=0.0) for result in evaluation.results)
+    return replace(evaluation, results=results, runtime_s=0.0, peak_memory_mb=0.0)
+
+
+def test_workers_give_the_evaluation_of_the_head_and_see_no_key(
+    smallest: Task, cluster: LocalCluster, address: ClusterAddress
+) -> None:
+    with serving(smallest, address) as (evaluator, home, remote):
+        for source in (HONEST, WORST, "", "def smallest(items):\n    return 1 / 0\n"):
+            there = evaluator.evaluate(source)
+            assert there.on is not None
+            assert without_times(there) == without_times(home.evaluate(source))
+        worker = remote.workers()[0]
+        assert (worker.level, worker.done > 0) == (home.sandbox, True)
+        processes = [remote.broker_process_id, *cluster.processes()]
+        processes += [child for process in cluster.processes() for child in children(process)]
+        assert len(processes) == 6
+        for process in processes:
+            assert SECRET.encode() not in Path(f"/proc/{process}/environ").read_bytes()
+
+
+@pytest.mark.slow
+def test_an_examined_program_is_evaluated_at_home(smallest: Task, address: ClusterAddress) -> None:
+    with serving(smallest, address) as (evaluator, home, _):
+        examined = evaluator.examine(HONEST, evaluator.evaluate(HONEST))
+        assert examined.on is None
+        assert without_times(examined) == without_times(home.examine(HONEST, home.evaluate(HONEST)))
+
+
+@pytest.mark.slow
+def test_a_conversation_and_a_script_are_judged_at_home(tmp_path: Path, address: ClusterAddress) -> None:
+    script = make_task(tmp_path / "script")
+    for task, sources in ((load_task(str(ONLINE)), [FIRST_FIT]), (script, [GOOD, says(correct=False), "1 / 0\n"])):
+        with serving(task, address) as (evaluator, home, _):
+            for source in sources:
+                there = evaluator.evaluate(source)
+                assert there.on is not None
+                assert there.self_judged is task.self_judged
+                assert without_times(there) == without_times(home.evaluate(source))
+
+
+@pytest.mark.slow
+def test_programs_of_placement_have_the_scores_of_the_head(address: ClusterAddress) -> None:
+    task = load_task("placement")
+    sources = [path.read_text(encoding="utf-8") for path in sorted(task.initial.parent.glob("*.py"))[:6]]
+    with serving(task, address) as (evaluator, home, _), ThreadPoolExecutor(4) as threads:
+        for there, source in zip(threads.map(evaluator.evaluate, sources), sources, strict=True):
+            assert without_times(there) == without_times(home.evaluate(source))
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def begun(smallest: Task, address: ClusterAddress) -> Iterator[tuple[ClusterRemote, "Started"]]:
+    """Two workers, one of which is at work on a slow program."""
+    with serving(smallest, address) as (evaluator, _, remote):
+        until(lambda: all_idle(remote))
+        started = Started(evaluator)
+        until(lambda: WorkerActivity.BUSY in states(remote).values())
+        time.sleep(0.5)
+        yield remote, started
+
+
+class Started:
+    """An evaluation in a thread, which has a result or an error."""
+
+    def __init__(self, evaluator: RemoteEvaluator, source: str = SLOW) -> None:
+        self.result: Evaluation | BaseException | None = None
+        self._evaluator, self._source = evaluator, source
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.result = self._evaluator.evaluate(self._source)
+        except (WorkerLost, EvaluationCancelled) as error:
+            self.result = error
+
+    def end(self) -> Evaluation | BaseException:
+        self._thread.join(60)
+        assert self.result is not None
+        return self.result
+
+
+def busy_worker(remote: ClusterRemote) -> str:
+    (name,) = [name for name, state in states(remote).items() if state is WorkerActivity.BUSY]
+    return name
+
+
+def serving_process(cluster: LocalCluster, name: str) -> int:
+    (child,) = children(cluster.processes()[int(name.rpartition("-")[2])])
+    return child
+
+
+Begun = tuple[ClusterRemote, Started]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_worker_that_dies_or_hangs_is_lost_and_comes_again(
+    begun: Begun, cluster: LocalCluster, number: signal.Signals
+) -> None:
+    remote, started = begun
+    name = busy_worker(remote)
+    process = serving_process(cluster, name)
+    os.kill(process, number)
+    error = started.end()
+    assert isinstance(error, WorkerLost)
+    assert error.worker == name
+    assert ("silent" in error.why) is (number is signal.SIGSTOP)
+    if number is signal.SIGSTOP:
+        os.kill(process, signal.SIGCONT)
+    until(lambda: all_idle(remote))
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_loses_the_evaluation_and_comes_again(begun: Begun, cluster: LocalCluster) -> None:
+    remote, started = begun
+    os.kill(cluster.processes()[0], signal.SIGKILL)
+    assert isinstance(started.end(), WorkerLost)
+    until(lambda: all_idle(remote))
+
+
+@pytest.mark.slow
+def test_a_broker_that_dies_loses_the_evaluation_and_is_started_again(begun: Begun) -> None:
+    remote, started = begun
+    os.kill(remote.broker_process_id, signal.SIGKILL)
+    assert isinstance(started.end(), WorkerLost)
+    until(lambda: all_idle(remote))
+
+
+@pytest.mark.slow
+def test_cancelling_ends_an_evaluation_at_once(begun: Begun) -> None:
+    remote, started = begun
+    remote.cancel()
+    assert isinstance(started.end(), EvaluationCancelled)
+
+
+@pytest.mark.slow
+def test_a_worker_may_be_avoided_or_asked_for(smallest: Task, address: ClusterAddress) -> None:
+    with serving(smallest, address) as (evaluator, _, remote):
+        until(lambda: all_idle(remote))
+        for name, other in (("local-1", "local-2"), ("local-2", "local-1")):
+            for evaluation in (
+                evaluator.evaluate(HONEST, only=name),
+                evaluator.evaluate(HONEST, avoid=frozenset({other})),
+            ):
+                assert evaluation.on is not None
+                assert evaluation.on.worker == name
+        remote.expel("local-1", "it was wrong")
+        expelled = evaluator.evaluate(HONEST, avoid=frozenset({"local-2"})).on
+        assert expelled is not None
+        assert expelled.worker == "local-2", "the only one that is left"
+        assert [worker.why for worker in remote.workers()] == ["it was wrong", ""]
+
+
+@pytest.mark.slow
+def test_a_worker_that_differs_is_refused_with_the_difference(smallest: Task, address: ClusterAddress) -> None:
+    short = replace(PATIENCE, none_s=4)
+    suite, control = smallest.suite(), HONEST
+    with open_remote(address, smallest, suite, control=control, level="strong", patience=short) as remote:
+        remote.wait_for_worker()
+    other = replace(suite, digest="0" * 64)
+    with (
+        open_remote(address, smallest, other, control=control, level="standard", patience=short) as remote,
+        pytest.raises(HarnessError, match=r"local-1 on .*: refused, the evaluator of this task differs"),
+    ):
+        remote.run(HONEST)
+
+
+@pytest.mark.slow
+def test_an_address_without_a_scheduler_is_named(smallest: Task) -> None:
+    short = replace(PATIENCE, none_s=1)
+    nobody = ClusterAddress(scheduler="tcp://127.0.0.1:9")
+    with (
+        serving(smallest, nobody, short) as (evaluator, _, _remote),
+        pytest.raises(HarnessError, match=r"127\.0\.0\.1:9"),
+    ):
+        evaluator.evaluate(HONEST)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_others_reach_without_tls_is_warned_of(smallest: Task) -> None:
+    suite, address = smallest.suite(), ClusterAddress(scheduler="tcp://192.0.2.1:8786")
+    with (
+        pytest.warns(OpenScheduler, match="without TLS"),
+        open_remote(address, smallest, suite, control=HONEST, level="standard"),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_nothing_is_left_when_the_head_is_killed(started: Callable[..., Any], smallest: Task, tmp_path: Path) -> None:
+    script = (
+        "import time\n"
+        "from evolve.cluster.local import LocalCluster\n"
+        "with LocalCluster(1) as cluster:\n"
+        "    time.sleep(3)\n"
+        "    print(*cluster.processes(), flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    head = started([sys.executable, "-c", script], stdout=-1)
+    processes = [int(word) for word in head.stdout.readline().split()]
+    processes += [child for process in processes for child in children(process)]
+    assert len(processes) == 3
+    head.kill()
+    until(lambda: not any(Path(f"/proc/{process}").exists() for process in processes), 10)
+
+
+# -- workers that are not honest ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def hostile(started: Callable[..., Any], task: Task, kind: str, argument: str) -> Iterator[ClusterRemote]:
+    """A cluster whose only worker is not honest."""
+    with LocalCluster(0) as alone:
+        started([sys.executable, str(HOSTILE), alone.address, "liar", kind, argument])
+        with serving(task, ClusterAddress(scheduler=alone.address), replace(PATIENCE, none_s=15)) as (_, _, remote):
+            until(lambda: all_idle(remote, 1))
+            yield remote
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("number", "an object of type int"),
+        ("gigabyte", "bytes"),
+        ("hidden gigabyte", ""),
+        ("nonsense", "another shape"),
+        ("endless", "more instances"),
+    ],
+)
+def test_an_odd_reply_is_its_workers_fault(started: Callable[..., Any], smallest: Task, kind: str, why: str) -> None:
+    with hostile(started, smallest, kind, "") as remote:
+        with (
+            open_evaluator(smallest, smallest.suite(), workers=1) as home,
+            pytest.raises(WorkerLost, match="worker liar on") as caught,
+        ):
+            RemoteEvaluator(home, remote).evaluate(HONEST)
+        assert why in caught.value.why
+        assert states(remote)["liar"] is WorkerActivity.EXPELLED
+
+
+@pytest.mark.slow
+def test_a_pickle_that_runs_code_changes_nothing_of_the_head(
+    started: Callable[..., Any], smallest: Task, tmp_path: Path
+) -> None:
+    target = tmp_path / "written"
+    there = tmp_path / "written.there"
+    there.touch()
+    with hostile(started, smallest, "pickle", f"{target},{os.getpid()}") as remote:
+        with pytest.raises(WorkerLost, match="worker liar on"):
+            remote.run(HONEST)
+        assert states(remote)["liar"] is WorkerActivity.EXPELLED
+    assert there.exists()
+    assert not target.exists()
+
+
+@pytest.mark.slow
+def test_a_better_programs_answers_do_not_survive_at_home(started: Callable[..., Any], smallest: Task) -> None:
+    with open_evaluator(smallest, smallest.suite(), workers=1) as home:
+        recording = home.record(HONEST).process
+        assert recording is not None
+        best = ",".join(turn.replies[0].answer for turn in recording.turns[1:])
+        with hostile(started, smallest, "better", best) as remote:
+            evaluator = RemoteEvaluator(home, remote)
+            claimed = evaluator.evaluate(WORST)
+            assert claimed.combined_score == home.evaluate(HONEST).combined_score
+            examined = evaluator.examine(WORST, claimed)
+            assert examined.combined_score == home.evaluate(WORST).combined_score
+            assert examined.outcome is Outcome.OK
