@@ -84,5 +84,5 @@ class HostileDesk:
 serving.DESK = HostileDesk()  # type: ignore[misc,assignment]
 with tempfile.TemporaryDirectory() as folder:
     DESK.begin(NAME, Path(folder))
-    asyncio.run(work(ADDRESS, NAME, Path(folder)))
+    asyncio.run(work(ADDRESS, NAME, Path(folder), lost=lambda: os._exit(4)))
 os._exit(0)
