@@ -202,12 +202,12 @@ class JudgeModule:
         number = _number(value)
         if number is None:
             raise self._module.wrong(
-                "summarise", f"gave {one_line(name, 60)!r} as {describe_value(value)}, not a number"
+                "summarise", f"gave '{one_line(name, 60)}' as {describe_value(value)}, not a number"
             )
         if not -FARTHEST <= number <= FARTHEST:  # nor NaN
             shown = float(number) if isinstance(number, float) else "a number too large"
             raise self._module.wrong(
-                "summarise", f"gave {one_line(name, 60)!r} as {shown}; it must be finite, and at most {FARTHEST:g}"
+                "summarise", f"gave '{one_line(name, 60)}' as {shown}; it must be finite, and at most {FARTHEST:g}"
             )
         return float(number)
 

@@ -176,7 +176,7 @@ def _metrics(given: object, notes: list[str]) -> dict[str, float]:
         else:
             metrics[name] = number
             continue
-        notes.append(f"the metric {one_line(name, 60)!r} was left out: {why}")
+        notes.append(f"the metric '{one_line(name, 60)}' was left out: {why}")
     return metrics
 
 

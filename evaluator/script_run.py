@@ -173,7 +173,7 @@ class ScriptRunner:
             if "Permission denied" in last and self._may_make_no_executable():
                 raise SandboxError(
                     f"sandbox level {self._sandbox.level} lets no file be made executable, and {name} ended with "
-                    f"{one_line(last, 200)!r}: install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap)"
+                    f"'{one_line(last, 200)}': install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap)"
                 )
             detail = f"{name} ended with status {ending.status}" + (f": {one_line(last, 200)}" if last else "")
         else:

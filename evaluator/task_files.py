@@ -53,7 +53,7 @@ def load_task(name: str) -> Task:
         if not any(_is_file(folder / file) for file in (FILE, JUDGE, SCRIPT)):
             names = ", ".join(built_in_tasks())
             raise TaskError(
-                f"there is no task {one_line(name)!r}: neither built in (there is: {names}) nor a folder with "
+                f"there is no task '{one_line(name)}': neither built in (there is: {names}) nor a folder with "
                 f"{JUDGE}, {SCRIPT} or {FILE} (with `script: FILE` for a script of another name)"
             )
     return _read_task(folder.resolve())

@@ -79,6 +79,11 @@ def test_every_record_has_a_source_a_date_or_year_a_claim_and_a_licence(tables: 
         ("2.63598308491760672", "2.635983084917607", Direction.MAXIMISE, True),
         ("2.6359830849", "2.635983085", Direction.MAXIMISE, True),
         ("2.6359830849", "2.6359830850", Direction.MAXIMISE, False),
+        ("0.384", ".38", Direction.MINIMISE, True),
+        ("0.386", "+.38", Direction.MINIMISE, False),
+        ("0.0014", "1e-3", Direction.MINIMISE, True),
+        ("0.0016", "1e-3", Direction.MINIMISE, False),
+        ("149", "1e2", Direction.MINIMISE, True),
     ],
 )
 def test_a_claim_is_reached_by_a_value_as_good_or_rounding_to_it(

@@ -124,13 +124,17 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
+def kind_of(mode: int) -> str:
+    """In words, what a path with this mode is, such as "a pipe"."""
+    return next((name for is_kind, name in _KINDS if is_kind(mode)), "a file")
+
+
 def _refused(path: Path, mode: int) -> ArchiveError:
     """The error for a path of a run that is something else than a file (or a folder)."""
-    kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a file")
     wanted = "a folder" if stat.S_ISREG(mode) else "a file" if stat.S_ISDIR(mode) else "a file or folder"
     return ArchiveError(
-        f"{path} is {kind}, where {wanted} of the run should be; it was not read. Links within a run's folder are not "
-        "followed: put the file or folder itself there, or restore the run from a copy"
+        f"{path} is {kind_of(mode)}, where {wanted} of the run should be; it was not read. Links within a run's "
+        "folder are not followed: put the file or folder itself there, or restore the run from a copy"
     )
 
 

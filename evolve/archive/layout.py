@@ -14,6 +14,7 @@ from typing import Any
 
 from evolve.archive.disk import (
     MAX_CONFIG,
+    open_regular_file,
     os_errors_as_machine_errors,
     read_regular_file,
     require_regular_files,
@@ -22,6 +23,7 @@ from evolve.archive.disk import (
 )
 from evolve.archive.events import CreatedEvent
 from evolve.archive.journal import FORMAT, Journal, is_held
+from evolve.archive.lines import MAX_LINE, begins_import
 from evolve.archive.objects import create_repository
 from evolve.core.errors import ArchiveError
 from evolve.core.invocation import command
@@ -86,26 +88,33 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
 def sweep_unfinished(place: Path) -> None:
     """Remove the folders in `place` that were left when the making of a run was killed. Raises MachineError.
 
-    A folder of such a name is stale if it holds nothing but the first event of a run, no process has locked it, and
-    nobody has touched it for a minute.
+    A folder of such a name is stale if it holds the beginning of a run or an import that did not end, no process has
+    locked it, and nothing was written to it for a minute.
     """
     with os_errors_as_machine_errors(place, "read"):
         names = [name for name in os.listdir(place) if _UNFINISHED.fullmatch(name)]  # noqa: PTH208
     for path in (place / name for name in names):
         with contextlib.suppress(OSError):  # another process removes it, or we may not
-            if not path.is_symlink() and time.time() - path.stat().st_mtime > _STALE_S and _is_unfinished(path):
+            if not path.is_symlink() and _is_unfinished(path) and time.time() - _last_written(path) > _STALE_S:
                 shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_unfinished(path: Path) -> bool:
-    if not {entry.name for entry in path.iterdir()} <= {CONFIG, GIT, JOURNAL} or is_held(path / JOURNAL):
+    if not {entry.name for entry in path.iterdir()} <= {CONFIG, GIT, JOURNAL, META} or is_held(path / JOURNAL):
         return False
     try:
-        return read_regular_file(path / JOURNAL, 1_000_000).count(b"\n") < 2
+        with os.fdopen(open_regular_file(path / JOURNAL), "rb") as file:
+            first, rest = file.readline(MAX_LINE), file.read(MAX_LINE)
     except FileNotFoundError:
         return True
-    except ArchiveError:  # not a regular file, or a large one: not ours
+    except ArchiveError:  # not a regular file: not ours
         return False
+    return b"\n" not in rest or begins_import(first)
+
+
+def _last_written(path: Path) -> float:
+    """When a name in the folder of a run or its journal changed last, in seconds since the epoch."""
+    return max(file.stat().st_mtime for file in (path, path / JOURNAL) if file.exists())
 
 
 def config_digest(config_text: str) -> str:

@@ -75,6 +75,15 @@ def format_of(line: bytes) -> object:
     return event.get("format") if event.get("event") == "created" else None
 
 
+def begins_import(line: bytes) -> bool:
+    """Whether the first line of a journal is that of a run made of a result folder."""
+    try:
+        identity = _event_in(line).get("identity")
+    except ValueError:
+        return False
+    return isinstance(identity, dict) and "imported" in identity
+
+
 def _event_in(line: bytes) -> dict[str, Any]:
     """The JSON object in a line. Raises ValueError, which says what is wrong with it."""
     try:

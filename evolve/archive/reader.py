@@ -393,7 +393,7 @@ class RunReader(State):
                 f"{self.folder}: {len(matches)} commits begin with {prefix!r}: {which}; give more letters"
             )
         if not matches:
-            raise self._not_found(f"there is no program {one_line(name, 60)!r}")
+            raise self._not_found(f"there is no program '{one_line(name, 60)}'")
         return matches[0]
 
     def _not_found(self, why: str) -> ArchiveError:

@@ -1,7 +1,7 @@
 """What each command takes. Light to import, so that `--help` and a mistyped option answer at once."""
 
 import argparse
-import re
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -451,9 +451,17 @@ def _port(text: str) -> int:
 
 
 def _decimal(text: str) -> str:
-    if re.fullmatch(r"-?[0-9]{1,30}(\.[0-9]{1,60})?", text, flags=re.ASCII) is None:
-        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not a decimal number such as 2.6359")
-    return text
+    """A finite number, as it was typed: its digits count. Raises ArgumentTypeError."""
+    from decimal import Decimal, InvalidOperation  # one option of one command needs it
+
+    try:
+        number = Decimal(text if math.isfinite(float(text)) else "")
+    except (ValueError, InvalidOperation):
+        number = None
+    # Floats end within these exponents. Exact arithmetic on others, such as 1e-999999999, fills the memory.
+    if number is None or not -400 <= int(number.as_tuple().exponent) <= 400:
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not a finite number such as 2.6359")
+    return text.strip()
 
 
 def _seconds(text: str) -> float:

@@ -43,7 +43,7 @@ def host_of(base_url: str | None, *, name: str) -> str:
     except ValueError:
         host = None
     if not host:
-        raise InputError(f"model {name!r}: base_url {one_line(url)!r} is not a URL such as http://localhost:8000/v1")
+        raise InputError(f"model {name!r}: base_url '{one_line(url)}' is not a URL such as http://localhost:8000/v1")
     return host
 
 

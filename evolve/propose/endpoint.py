@@ -62,7 +62,7 @@ def read_secrets(settings: ModelConfig, environ: Mapping[str, str]) -> Secrets:
     secrets = [value for value in dict.fromkeys([key, *named.values()]) if len(value) >= SHORTEST_SECRET]
     for place, text in _literals(settings):
         if any(value in text for value in secrets):
-            whose = "a model" if place == "name" else f"model {one_line(settings.shown_name)!r}"
+            whose = "a model" if place == "name" else f"model '{one_line(settings.shown_name)}'"
             raise InputError(f"{whose}: {place} holds the value of one of its secrets; {NAME_IT}; {HIDDEN}")
     forms = {form for value in secrets for form in (value, quote(value, safe=""), quote(value), quote_plus(value))}
     return Secrets(

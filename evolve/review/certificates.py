@@ -134,7 +134,7 @@ def task_named(certificate: Certificate, typed: str | None) -> str:
     since its origin is not trusted. Raises InputError."""
     if typed is None and certificate.task not in built_in_tasks():
         raise InputError(
-            f"{one_line(str(certificate.path))}: its task {one_line(certificate.task, 60)!r} is not built in; name "
+            f"{one_line(str(certificate.path))}: its task '{one_line(certificate.task, 60)}' is not built in; name "
             f"its folder: {command('score', '--answers', certificate.path, '--task', 'FOLDER')}"
         )
     return certificate.task if typed is None else typed

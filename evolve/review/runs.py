@@ -1,5 +1,6 @@
 """The folders of runs: found by path or by name under `runs/`, and chosen for a new run."""
 
+import contextlib
 import difflib
 import time
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
+from evolve.archive.disk import kind_of
 from evolve.core.config import Config
 from evolve.core.errors import InputError
 from evolve.core.invocation import command
@@ -16,10 +18,11 @@ _JOURNAL = "journal.jsonl"
 
 
 def known_runs(runs: Path = RUNS) -> list[str]:
-    """The names of the runs in the folder `runs`, in order; none when there is no such folder."""
+    """The names of the runs in the folder `runs`, in order; none when there is no such folder. Hidden folders are runs
+    that are being made, or whose making was killed."""
     if not runs.is_dir():
         return []
-    return sorted(path.parent.name for path in runs.glob(f"*/{_JOURNAL}"))
+    return sorted(path.parent.name for path in runs.glob(f"[!.]*/{_JOURNAL}"))
 
 
 def resolve_run(name: str, runs: Path = RUNS) -> Path:
@@ -34,7 +37,11 @@ def resolve_run(name: str, runs: Path = RUNS) -> Path:
             return path
     if folders:
         return folders[0]
-    raise InputError(f"there is no run {one_line(name, 80)!r}: {_what_there_is(name, known_runs(runs), runs)}")
+    for path in candidates:
+        with contextlib.suppress(OSError, ValueError):  # nothing is there, or nothing can have that name
+            kind = kind_of(path.stat().st_mode)
+            raise InputError(f"{one_line(str(path))} is {kind}; name the folder of a run, or its name under {runs}/")
+    raise InputError(f"there is no run '{one_line(name, 80)}': {_what_there_is(name, known_runs(runs), runs)}")
 
 
 def run_names(folders: Sequence[Path]) -> list[str]:

@@ -290,7 +290,7 @@ def test_a_program_is_found_by_best_generation_and_commit(make_run) -> None:
             ("9" * 5000, "there is no program '9999"),
             ("zebra", "there is no program 'zebra'"),
             ("", "there is no program"),
-            ("\x1b[2J", r"no program '\\\\x1b\[2J'"),
+            ("\x1b[2J", r"no program '\\x1b\[2J'"),
         ):
             with pytest.raises(ArchiveError, match=message):
                 archive.find(name)

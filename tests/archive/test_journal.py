@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -264,13 +265,24 @@ def test_what_the_killed_making_of_a_run_left_is_removed_and_nothing_else(run: P
     shutil.copytree(run, place / ".held.0123abcd")
     first = (run / "journal.jsonl").read_bytes().split(b"\n")[0] + b"\n"
     (place / ".held.0123abcd" / "journal.jsonl").write_bytes(first)
-    for name in (".run.0123abcd", ".other.0123abcd", ".backup.0123abcd"):
-        os.utime(place / name, (1, 1))
+    for name in (".import.0123abcd", ".writing.0123abcd"):  # imports, of which one was written to just now
+        shutil.copytree(run, place / name)
+        rewrite(place / name / "journal.jsonl", import_of)
+    for name in (".run.0123abcd", ".other.0123abcd", ".backup.0123abcd", ".import.0123abcd", ".writing.0123abcd"):
+        for path in (place / name, place / name / "journal.jsonl"):
+            if path.exists() and path != place / ".writing.0123abcd" / "journal.jsonl":
+                os.utime(path, (1, 1))
     with Archive.open(place / ".held.0123abcd"):
         os.utime(place / ".held.0123abcd", (1, 1))
         Archive.open(run).close()
-    left = {path.name for path in place.iterdir()}
-    assert left == {"run", ".backup.0123abcd", ".other.0123abcd", ".young.0123abcd", ".held.0123abcd"}
+    left = {path.name.removesuffix(".0123abcd") for path in place.iterdir()}
+    assert left == {"run", ".backup", ".other", ".young", ".held", ".writing"}
+
+
+def import_of(event: dict[str, Any]) -> None:
+    """Make an event that of an imported run."""
+    if event["event"] == "created":
+        event["identity"]["imported"] = "ShinkaEvolve"
 
 
 # -- repair ------------------------------------------------------------------------------------------------------------

@@ -146,6 +146,29 @@ def test_a_result_folder_is_audited_without_being_imported(tmp_path, monkeypatch
     assert "--trust does not apply" in evolve("audit", "results", "--task", "placement", "--trust", code=2)
 
 
+@pytest.mark.parametrize("stated", [".38", "3.8e-1", "+0.38", "0.38 "])
+def test_a_stated_value_is_any_finite_number(tmp_path, evolve_json, stated):
+    (tmp_path / "answer.json").write_text("[1, 1]")
+    document = evolve_json("audit", tmp_path / "answer.json", "--task", "erdos_overlap", "--claimed", stated, code=1)
+    assert document["claims"][0]["claimed"] == 0.38
+
+
+@pytest.mark.parametrize("stated", ["nan", "inf", "1e400", "1e-999999999", "0e-999999999", "x", ""])
+def test_a_stated_value_that_is_no_finite_number_is_refused(tmp_path, evolve, stated):
+    (tmp_path / "answer.json").write_text("[1, 1]")
+    with pytest.raises(SystemExit):
+        evolve("audit", tmp_path / "answer.json", "--task", "erdos_overlap", "--claimed", stated)
+
+
+def test_a_pipe_is_called_a_pipe_and_a_name_is_quoted_once(tmp_path, evolve, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    assert "pipe is a named pipe; name the folder of a run" in evolve("audit", "pipe", code=2)
+    assert "there is no run 'a\\nb'" in evolve("audit", "a\nb", code=2)
+    Path("a.json").write_text(r'{"a\\b": [1], "a\\b": [1]}')
+    assert r"the key 'a\b' is there twice" in evolve("audit", "a.json", "--task", "erdos_overlap", code=2)
+
+
 def test_a_name_that_no_file_can_have_and_a_folder_that_may_not_be_looked_into_are_refused(tmp_path, evolve):
     assert "there is no run" in evolve("audit", "x" * 300, code=2)
     closed = tmp_path / "results"

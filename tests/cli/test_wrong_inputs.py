@@ -67,7 +67,7 @@ def the(*words: str, says: str) -> object:
         the("show", "lesson", says="PROGRAM"),
         the("show", "lesson", "999", says="generation 999"),
         the("show", "lesson", "-1", says="-1"),
-        the("show", "lesson", "a\x1b[31mb", says="a\\\\x1b[31mb"),
+        the("show", "lesson", "a\x1b[31mb", says="'a\\x1b[31mb'"),
         the("show", "lesson", "0", "--reasoning", says="no reasoning"),
         the("show", "lesson", "1", "--instances", "--task", CLIMB, says="climb"),
         the("diff", "lesson", "0", says="B"),

@@ -27,6 +27,8 @@ MOST_DEPTH: Final = 12
 """The deepest nesting of lists and objects that is read."""
 MOST_LISTS: Final = 100
 """The most lists in objects that are tried."""
+MOST_DIGITS: Final = 4000
+"""The most characters of a whole number that are read; no float has more than 309 digits before its point."""
 DIGITS: Final = 15
 """Decimal places of a value."""
 _SHOWN: Final = 5
@@ -132,7 +134,7 @@ def read_answers(path: Path) -> Any:
     if path.suffix.lower() == ".csv":
         return _rows(path, text)
     try:
-        document = json.loads(text, object_pairs_hook=_object)
+        document = json.loads(text, object_pairs_hook=_object, parse_int=_whole)
     except RecursionError:
         raise InputError(f"{_shown(path)}: is nested deeper than {MOST_DEPTH} levels") from None
     except ValueError as cause:
@@ -184,7 +186,7 @@ def _cell(path: Path, line: int, cell: str) -> int | float:
             return kind(cell)
         except ValueError:
             continue
-    raise InputError(f"{_shown(path)} line {line}: {one_line(cell, 40)!r} is not a number")
+    raise InputError(f"{_shown(path)} line {line}: '{one_line(cell, 40)}' is not a number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -192,8 +194,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key!r} is there twice")
+        raise ValueError(f"the key '{one_line(key, 60)}' is there twice")
     return document
+
+
+def _whole(digits: str) -> int:
+    """A whole number of JSON. Raises ValueError for one with more digits than Python reads."""
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a whole number has {len(digits)} characters; at most {MOST_DIGITS} are read")
+    return int(digits)
 
 
 def _too_deep(document: Any) -> str | None:
@@ -243,7 +252,7 @@ def _value_at(path: Path, document: Any, key: str) -> Any:
         if isinstance(document, dict) and head in document:
             return _value_at(path, document[head], rest)
     keys = _keys(document) if isinstance(document, dict) else "none"
-    raise InputError(f"{_shown(path)}: there is no key {one_line(key, 60)!r} (there: {keys})")
+    raise InputError(f"{_shown(path)}: there is no key '{one_line(key, 60)}' (there: {keys})")
 
 
 def _lists_below(document: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:

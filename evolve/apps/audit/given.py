@@ -1,6 +1,7 @@
 """The audit of a file of answers: what each is worth exactly, and whether it is worth what it seems."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -25,8 +26,9 @@ def claims_of_answers(task: Task, judged: JudgedFile, stated: str | None) -> lis
 
 def reaches(value: Fraction, claimed: str, direction: Direction) -> bool:
     """Whether a value is as good as the claim, or rounds to it at the claim's own digits."""
-    places = len(claimed.partition(".")[2])
-    return direction.sign * (value - Fraction(claimed)) >= 0 or decimal_text(value, places) == claimed
+    stated = Decimal(claimed)
+    lead = direction.sign * (value - Fraction(stated))
+    return lead >= 0 or round(value, -int(stated.as_tuple().exponent)) == Fraction(stated)
 
 
 def _claim(judged: JudgedFile, answer: JudgedAnswer, stated: str | None, direction: Direction) -> Claim:

@@ -133,7 +133,7 @@ def _fits(path: Path, gpus: int, memory: Fraction, models: Sequence[ServedModel]
     largest = max(models, key=lambda model: model.size)
     if largest.size >= memory:
         raise InputError(
-            f"{path}: model {one_line(largest.name, 60)!r} has {shown_gb(largest.size)} and a GPU has "
+            f"{path}: model '{one_line(largest.name, 60)}' has {shown_gb(largest.size)} and a GPU has "
             f"{shown_gb(memory)}: it fits on none, since some memory must stay free for its cache"
         )
     needed = sum((model.size for model in models), Fraction(0))

@@ -27,6 +27,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.disk import os_errors_as_machine_errors
 from evolve.archive.events import AskedEvent, EvaluatedEvent, ForeignClaim, verdict_of
 from evolve.archive.git import require_git
+from evolve.archive.layout import sweep_unfinished
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Insight, InsightsReport, Recommendation, Round, Scratchpad
 from evolve.core.completion import Completion
@@ -82,6 +83,8 @@ def import_results(
     if folder.exists():
         raise ArchiveError(f"{folder} exists already; choose another --name")
     require_disk(folder.parent)
+    if folder.parent.is_dir():
+        sweep_unfinished(folder.parent)
     config = config.model_copy(update={"generations": max(1, len(programs) - 1)})  # all of them are made
     with open_evaluators(
         task, config.suite, workers=config.workers, control=read_source(task.initial), confined=confined

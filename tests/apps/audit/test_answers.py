@@ -167,7 +167,7 @@ WRONG = [
     ('{"a": ["x"], "b": [[1]]}', {}, r"none of its 2 lists answers task .* \(a: height 0 is a str.*; b: height 0 is a"),
     ("[" * 100_000, {}, rf"answer\.json: (is nested deeper than {MOST_DEPTH} levels|not JSON)"),
     ('{"a": ' * 13 + "[1]" + "}" * 13, {}, rf"answer\.json: a(\.a)+: is nested deeper than {MOST_DEPTH} levels"),
-    (f"[{'9' * 5000}]", {}, r"answer\.json: not JSON \(Exceeds the limit"),
+    (f"[{'9' * 5000}]", {}, r"answer\.json: not JSON \(a whole number has 5000 characters; at most 4000"),
     (json.dumps({f"k{at}": [at] for at in range(101)}), {}, r"holds more than 100 lists; name the answer by its key"),
     (json.dumps({f"same{at}": [1] for at in range(101)}), {}, r"holds more than 100 lists; name the answer by its key"),
     ("1\nx\n", {"name": "answer.csv"}, r"answer\.csv line 2: 'x' is not a number"),

@@ -1,7 +1,11 @@
 """A result folder becomes a run: our scores next to its claims, and every reading command works on it."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -214,6 +218,33 @@ def test_an_imported_run_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     (runs / "theirs").mkdir()
     with pytest.raises(ArchiveError, match="exists already"):
         import_results(read, CONFIG, runs / "theirs")
+
+
+@pytest.mark.slow
+def test_a_killed_import_is_in_no_list_and_the_next_one_removes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_generations(tmp_path / "results", three_hundred())
+    (tmp_path / "few").mkdir()
+    write_generations(tmp_path / "few", three_hundred()[:2])
+    words = ["import", "results", "--task", "placement", "--name", "killed", "--workers", "1"]
+    child = subprocess.Popen([sys.executable, "-m", "evolve", *words], stderr=subprocess.DEVNULL)
+    while not any(path.read_bytes().count(b"\n") > 2 for path in tmp_path.glob("runs/.killed.*/journal.jsonl")):
+        assert child.poll() is None
+        time.sleep(0.01)
+    (left,) = (tmp_path / "runs").iterdir()
+    assert main(["import", "few", "--task", "placement", "--name", "first"]) == 0
+    assert left.exists()  # it is being written
+    child.kill()
+    child.wait()
+    capsys.readouterr()
+    assert main(["list"]) == 0
+    assert "killed" not in capsys.readouterr().out
+    for path in (left, left / "journal.jsonl"):
+        os.utime(path, (1, 1))
+    assert main(["import", "few", "--task", "placement", "--name", "second"]) == 0
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["first", "second"]
 
 
 def test_the_command_says_what_is_missing(
