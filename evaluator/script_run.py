@@ -21,6 +21,7 @@ from evaluator.blame import TakesItsWorkerDown, run_with_retries
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.feedback import hide_addresses, shorten_block
+from evaluator.program_files import Files
 from evaluator.running import SOURCE_LIMIT
 from evaluator.sandbox.layers import STANDARD
 from evaluator.sandbox.tree import SCRATCH, TreeEnding, TreeJob, TreeSandbox
@@ -59,11 +60,11 @@ class ScriptRun:
 
 
 class ScriptRunner:
-    """Runs one script for one suite; used by several threads at once. `control` is the source of a program that is
-    known to run: if it fails too, the fault is the machine's."""
+    """Runs one script for one suite; used by several threads at once. `control` is a program that is known to
+    run: if it fails too, the fault is the machine's."""
 
     def __init__(
-        self, script: Script, folder: Path, suite: Suite, *, sandbox: TreeSandbox, turns: Turns, control: str
+        self, script: Script, folder: Path, suite: Suite, *, sandbox: TreeSandbox, turns: Turns, control: Files
     ) -> None:
         """`folder` is the task's. Raises SandboxError when an environment variable of the script is not set."""
         self._script = script
@@ -78,22 +79,23 @@ class ScriptRunner:
         self._limits = suite.limits
         self._result_bytes = MOST_SAID + suite.limits.answer_bytes * len(self._instances or [])
 
-    def run(self, source: str, *, backwards: bool = False) -> ScriptRun:
+    def run(self, program: Files, *, backwards: bool = False) -> ScriptRun:
         """Run the script on a program, which may be any text. `backwards`: it gets the instances in reverse order; the
         answers of the result are in the suite's order. Raises HarnessError and EvaluationCancelled."""
+        source = program.only
         try:
-            program, detail = source.encode("utf-8"), ""
+            content, detail = source.encode("utf-8"), ""
         except UnicodeEncodeError as cause:
-            program, detail = b"", f"the source cannot be written as UTF-8 (character {cause.start})"
+            content, detail = b"", f"the source cannot be written as UTF-8 (character {cause.start})"
         if len(source) > SOURCE_LIMIT:
             detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
         if detail:
             return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, feedback=detail)
         try:
             return run_with_retries(
-                self._in(self._turns.turn, program, backwards),
-                self._in(self._turns.alone, program, backwards),
-                self._in(self._turns.alone, self._control.encode("utf-8", "replace"), backwards),
+                self._in(self._turns.turn, content, backwards),
+                self._in(self._turns.alone, content, backwards),
+                self._in(self._turns.alone, self._control.only.encode("utf-8", "replace"), backwards),
                 self._turns.cancellation,
             )
         except TakesItsWorkerDown as why:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Self
 
 from evaluator.evaluation import Classification, Evaluation, OrderRange, Outcome, StrictReport
-from evaluator.places import source_of
+from evaluator.program_files import Files
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Cancellation
 from evaluator.suite_scorer import SuiteScorer
@@ -26,7 +26,7 @@ class SuiteEvaluator(ABC):
         suite: Suite,
         *,
         workers: int,
-        control: str | None = None,
+        control: Files | None = None,
         confined: SandboxOptions = STRONGEST,
         alone: bool = False,
         seed: int = 0,
@@ -45,7 +45,7 @@ class SuiteEvaluator(ABC):
         self._scorer = SuiteScorer(task, suite)
         self.ceiling = self._scorer.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
-        self._control = source_of(task.initial, "the initial program") if control is None else control
+        self._control = task.initial_files() if control is None else control
         self._workers, self._alone, self._seed = workers, alone, seed
         self._cancellation = Cancellation()
         self._start(confined)
@@ -69,7 +69,7 @@ class SuiteEvaluator(ABC):
     def close(self) -> None:
         """Cancel, and end whatever runs."""
 
-    def in_new_orders(self, source: str) -> OrderRange | None:
+    def in_new_orders(self, program: Files) -> OrderRange | None:
         """The score range in orders that no confirmation of this seed uses; None where there are none."""
         return None
 

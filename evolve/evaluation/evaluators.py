@@ -12,6 +12,7 @@ from functools import partial
 
 from evaluator.evaluation import Evaluation
 from evaluator.opening import open_evaluator
+from evaluator.program_files import Files
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evolve.archive.archive import Archive
@@ -37,23 +38,25 @@ class EvaluatorPair:
     held_out: Evaluator | None
     others: Open | None = None  # for further suites of the task
 
-    def confirm(self, source: str, evaluation: Evaluation) -> Confirmation:
+    def confirm(self, program: Files, evaluation: Evaluation) -> Confirmation:
         """What becomes of the evaluation of a program that would be the best."""
-        examined = self.evaluator.examine(source, evaluation)
-        held_out = self.held_out.evaluate(source) if self.held_out is not None and examined.correct else None
+        examined = self.evaluator.examine(program, evaluation)
+        held_out = self.held_out.evaluate(program) if self.held_out is not None and examined.correct else None
         return Confirmation(evaluation=examined, held_out=held_out)
 
-    def confirm_if_best(self, archive: Archive, generation: int, source: str, evaluation: Evaluation) -> Confirmation:
+    def confirm_if_best(
+        self, archive: Archive, generation: int, program: Files, evaluation: Evaluation
+    ) -> Confirmation:
         """The evaluation of a program of a run, confirmed if that program would be the best of the run."""
         if archive.reader.would_be_best(generation, evaluation):
-            return self.confirm(source, evaluation)
+            return self.confirm(program, evaluation)
         return Confirmation(evaluation=evaluation)
 
-    def judge(self, source: str) -> Confirmation:
+    def judge(self, program: Files) -> Confirmation:
         """Evaluate the initial program even where it is no good: the others are compared with it."""
-        evaluation = self.evaluator.evaluate(source)
-        examined = self.evaluator.examine(source, evaluation) if evaluation.correct else evaluation
-        held_out = None if self.held_out is None else self.held_out.evaluate(source)
+        evaluation = self.evaluator.evaluate(program)
+        examined = self.evaluator.examine(program, evaluation) if evaluation.correct else evaluation
+        held_out = None if self.held_out is None else self.held_out.evaluate(program)
         return Confirmation(evaluation=examined, held_out=held_out)
 
     def record_held_out(self, archive: Archive, generation: int, evaluation: Evaluation) -> HeldOutEvent:
@@ -85,7 +88,7 @@ def open_evaluators(
     suite: str | None,
     *,
     workers: int,
-    control: str,
+    control: Files,
     confined: SandboxOptions = STRONGEST,
     seed: int = 0,
 ) -> Iterator[EvaluatorPair]:
@@ -110,4 +113,4 @@ def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
     reader, held_out = archive.reader, evaluators.held_out
     for record in [reader.programs[0], *([] if reader.best is None else [reader.best])]:
         if held_out is not None and record.generation not in reader.held_out_scores:
-            evaluators.record_held_out(archive, record.generation, held_out.evaluate(reader.source(record)))
+            evaluators.record_held_out(archive, record.generation, held_out.evaluate(reader.files(record)))
