@@ -18,6 +18,7 @@ from evaluator.version import version_of
 from evolve.core.errors import InputError
 from evolve.core.files import read_source
 from evolve.review.verdict import peers_of
+from tests.builders import one_file
 
 
 def programs_of(task: Task) -> dict[str, Path]:
@@ -45,7 +46,7 @@ def measured(
                 continue
             sys.stderr.write(f"  {name}\n")
             source = read_source(path)
-            evaluation = evaluator.evaluate(source)
+            evaluation = evaluator.evaluate(one_file(source))
             if evaluation.quarantine is not None:
                 raise InputError(f"{path}: quarantined on {task.name}/{suite.name}: {evaluation.quarantine}")
             results[name] = _of_program(source, task, suite) | _result(evaluation)

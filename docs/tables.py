@@ -18,6 +18,8 @@ from math import isclose
 from pathlib import Path
 from typing import Any, Final
 
+from tests.builders import one_file
+
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -72,7 +74,7 @@ def scores(task: Task, suite: Suite) -> dict[str, Any]:
     values: dict[str, Any] = {}
     with open_evaluator(task, suite, workers=1) as evaluator:
         for path in peers_of(task).values():
-            evaluation = evaluator.evaluate(read_source(path))
+            evaluation = evaluator.evaluate(one_file(read_source(path)))
             failed = sum(result.outcome is not Outcome.OK for result in evaluation.results)
             if evaluation.quarantine is not None:
                 raise InputError(f"{path}: quarantined on {task.name}/{suite.name}: {evaluation.quarantine}")

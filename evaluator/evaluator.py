@@ -1,8 +1,8 @@
 """Scores programs over one suite of a task, each in a process of its own.
 
     with SandboxedEvaluator(task, task.suite("adrs"), workers=2) as evaluator:
-        evaluation = evaluator.evaluate(source)      any text; always a verdict, never an exception of the program's
-        evaluation = evaluator.examine(source, evaluation)      strict: are the answers the same in every way of asking?
+        evaluation = evaluator.evaluate(program)     any text; always a verdict, never an exception of the program's
+        evaluation = evaluator.examine(program, evaluation)     strict: are the answers the same in every way of asking?
 
 Both may be called from several threads at once; at most `workers` candidates run at a time, the rest wait. While a
 program is examined no other candidate runs in this process, not even in another evaluator. The instances, the judge and
@@ -19,6 +19,7 @@ from evaluator.certificate import KeptAnswers, certificate_of
 from evaluator.evaluation import Evaluation, InstanceResult, OrderRange, Outcome
 from evaluator.feedback import feedback, shorten, shorten_block
 from evaluator.places import source_of
+from evaluator.program_files import Files
 from evaluator.recording import Recording
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_loaded, question
 from evaluator.sandbox.options import SandboxOptions
@@ -36,7 +37,7 @@ class SandboxedEvaluator(SuiteEvaluator):
     def _start(self, confined: SandboxOptions) -> None:
         task, suite = self._task, self.suite
         self._questions = tuple(question(instance) for instance in suite.instances)
-        self._runner = Runner(task, suite, control=self._control)
+        self._runner = Runner(task, suite, control=self._control.only)
         self._stopwatch: Stopwatch | None = None  # where the clock is the score
         if task.reference is not None:
             reference = source_of(task.reference, "the reference program")
@@ -64,11 +65,12 @@ class SandboxedEvaluator(SuiteEvaluator):
         for pool in pools:
             pool.close()
 
-    def evaluate(self, source: str, *, kept: KeptAnswers | None = None) -> Evaluation:
+    def evaluate(self, program: Files, *, kept: KeptAnswers | None = None) -> Evaluation:
         """The verdict on one program, which may be any text; `kept` gets its answers."""
-        refused = self.refuse(source)
+        refused = self.refuse(program)
         if refused is not None:
             return refused
+        source = program.only
         with self._entered():
             execution = self._runner.run(source, self._questions, self._pool, kept=kept)
             if self._stopwatch is None or execution.outcome is not Outcome.OK:
@@ -76,32 +78,32 @@ class SandboxedEvaluator(SuiteEvaluator):
             speed = self._stopwatch.measure(source, self._further_pool(self._settings, 1))
         return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
 
-    def refuse(self, source: str) -> Evaluation | None:
+    def refuse(self, program: Files) -> Evaluation | None:
         """See SuiteEvaluator."""
-        if len(source) <= SOURCE_LIMIT:
+        if program.length <= SOURCE_LIMIT:
             return None
-        detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
+        detail = f"the source is {program.length} characters long; at most {SOURCE_LIMIT} are run"
         return self._conclude(not_loaded(Outcome.LOAD_ERROR, detail, self._questions))
 
-    def record(self, source: str) -> Recording:
+    def record(self, program: Files) -> Recording:
         """See SuiteEvaluator."""
         with self._entered():
-            return self._runner.record(source, self._questions, self._pool)
+            return self._runner.record(program.only, self._questions, self._pool)
 
-    def play(self, source: str, recording: Recording) -> Evaluation:
+    def play(self, program: Files, recording: Recording) -> Evaluation:
         """See SuiteEvaluator."""
-        return self._conclude(self._runner.play(source, self._questions, recording, self._pool))
+        return self._conclude(self._runner.play(program.only, self._questions, recording, self._pool))
 
-    def evaluate_one(self, source: str, place: int) -> InstanceResult:
+    def evaluate_one(self, program: Files, place: int) -> InstanceResult:
         """The result of the program on one instance of the suite, in a process of its own."""
         with self._entered():
-            execution = self._runner.run(source, [self._questions[place]], self._pool)
+            execution = self._runner.run(program.only, [self._questions[place]], self._pool)
         (result,) = execution.results
         loaded = result.outcome is not Outcome.NOT_RUN
         return result if loaded else replace(result, detail=shorten(execution.detail))
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-        """`evaluation`, this evaluator's own of `source`, after strict re-evaluation (`evaluator.strict`).
+    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+        """`evaluation`, this evaluator's own of `program`, after strict re-evaluation (`evaluator.strict`).
 
         A program with other answers is not correct any more; one that keeps state across instances is quarantined. One
         that stays correct gets its answers as a certificate (`evaluator.certificate`). A program that did not load is
@@ -112,6 +114,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         examination = self._examination(
             self._further_pool(replace(self._settings, hash_seed=OTHER_HASH_SEED), self._workers)
         )
+        source = program.only
         examination.wait(source)
         timed, kept = self._stopwatch is not None, KeptAnswers()
         with OF_THIS_PROCESS.alone(self._cancellation):
@@ -124,10 +127,10 @@ class SandboxedEvaluator(SuiteEvaluator):
                 return examined
             return replace(examined, answers=certificate_of(self._task, self.suite, examined, kept))
 
-    def in_new_orders(self, source: str) -> OrderRange | None:
+    def in_new_orders(self, program: Files) -> OrderRange | None:
         """See SuiteEvaluator."""
         with self._entered():
-            return self._examination(self._pool).in_orders(source, new=True)
+            return self._examination(self._pool).in_orders(program.only, new=True)
 
     def _examination(self, other_pool: WorkerPool) -> Examination:
         return Examination(

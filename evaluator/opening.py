@@ -1,6 +1,7 @@
 """Opens the evaluator of a task: it calls the entry point of programs, or runs the task's script."""
 
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.program_files import Files
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.script import ScriptEvaluator
 from evaluator.task import Suite, Task
@@ -13,7 +14,7 @@ def open_evaluator(
     suite: Suite,
     *,
     workers: int,
-    control: str | None = None,
+    control: Files | None = None,
     confined: SandboxOptions = STRONGEST,
     alone: bool = False,
     seed: int = 0,

@@ -12,6 +12,7 @@ from typing import Final, Protocol, Self
 from evaluator.evaluation import EvaluatedOn, Evaluation, InstanceResult, OrderRange
 from evaluator.input_files import read_as
 from evaluator.opening import OpenedEvaluator
+from evaluator.program_files import Files
 from evaluator.recording import MOST_RECORDED, Recording, RecordingMismatch, read_recording
 from evaluator.sandbox.protocol import strict_json
 
@@ -117,7 +118,7 @@ class Remote(Protocol):
     level: str
     """The lowest sandbox level of a worker that is accepted."""
 
-    def run(self, source: str, *, avoid: frozenset[str] = frozenset(), only: str | None = None) -> Reported:
+    def run(self, program: Files, *, avoid: frozenset[str] = frozenset(), only: str | None = None) -> Reported:
         """Run a program on a worker: not one of `avoid`, or `only` that one (names of workers or hosts). Waits for a
         free one. Raises WorkerLost, EvaluationCancelled, and HarnessError where no worker is left or comes."""
         ...
@@ -157,37 +158,37 @@ class RemoteEvaluator:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def evaluate(self, source: str, *, avoid: frozenset[str] = frozenset(), only: str | None = None) -> Evaluation:
+    def evaluate(self, program: Files, *, avoid: frozenset[str] = frozenset(), only: str | None = None) -> Evaluation:
         """The verdict on one program, `on` the worker that ran it. Raises WorkerLost, and what `Remote.run` and an
         evaluator raise. A worker whose report does not fit is expelled."""
-        refused = self.home.refuse(source)
+        refused = self.home.refuse(program)
         if refused is not None:
             return refused
         if self._timed:
-            return self.home.evaluate(source)
-        reported = self.remote.run(source, avoid=avoid, only=only)
+            return self.home.evaluate(program)
+        reported = self.remote.run(program, avoid=avoid, only=only)
         if reported.recording == Recording():  # it is too long to travel
-            return self.home.evaluate(source)
+            return self.home.evaluate(program)
         try:
-            evaluation = self.home.play(source, reported.recording)
+            evaluation = self.home.play(program, reported.recording)
         except RecordingMismatch as why:
             self.remote.expel(reported.worker, str(why))
             raise WorkerLost(reported.host, reported.worker, str(why)) from None
         place = EvaluatedOn(host=reported.host, worker=reported.worker)
         return replace(evaluation, sandbox=self.sandbox, on=place)
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
         """The evaluation at home after strict re-evaluation; it counts in place of `evaluation` from a worker."""
-        own = evaluation if evaluation.on is None else self.home.evaluate(source)
-        return self.home.examine(source, own)
+        own = evaluation if evaluation.on is None else self.home.evaluate(program)
+        return self.home.examine(program, own)
 
-    def evaluate_one(self, source: str, place: int) -> InstanceResult:
+    def evaluate_one(self, program: Files, place: int) -> InstanceResult:
         """See the evaluators: at home."""
-        return self.home.evaluate_one(source, place)
+        return self.home.evaluate_one(program, place)
 
-    def in_new_orders(self, source: str) -> OrderRange | None:
+    def in_new_orders(self, program: Files) -> OrderRange | None:
         """See SuiteEvaluator: at home."""
-        return self.home.in_new_orders(source)
+        return self.home.in_new_orders(program)
 
     def cancel(self) -> None:
         """See SuiteEvaluator."""
@@ -200,9 +201,9 @@ class RemoteEvaluator:
         self.home.close()
 
 
-def record(home: OpenedEvaluator, source: str, *, host: str, worker: str) -> Reported:
+def record(home: OpenedEvaluator, program: Files, *, host: str, worker: str) -> Reported:
     """What a worker reports of a program. Raises HarnessError, TaskError and EvaluationCancelled."""
-    return Reported(host=host, worker=worker, recording=home.record(source))
+    return Reported(host=host, worker=worker, recording=home.record(program))
 
 
 def _plain(text: str, most: int) -> object:

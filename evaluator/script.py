@@ -26,6 +26,7 @@ from evaluator.evaluation import (
 )
 from evaluator.feedback import feedback, shorten
 from evaluator.objective import COMBINED
+from evaluator.program_files import Files
 from evaluator.recording import Recording
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
@@ -67,44 +68,44 @@ class ScriptEvaluator(SuiteEvaluator):
         """Cancel, and wait a moment until the scripts are gone."""
         self._turns.close()
 
-    def evaluate(self, source: str) -> Evaluation:
+    def evaluate(self, program: Files) -> Evaluation:
         """The verdict on one program, which may be any text."""
         with self._entered():
-            return self._asked(source)
+            return self._asked(program)
 
-    def refuse(self, source: str) -> Evaluation | None:
+    def refuse(self, program: Files) -> Evaluation | None:
         """See SuiteEvaluator."""
-        run = self._runner.refuse(source)
+        run = self._runner.refuse(program)
         return None if run is None else self._evaluation(run)
 
-    def record(self, source: str) -> Recording:
+    def record(self, program: Files) -> Recording:
         """See SuiteEvaluator."""
         with self._entered():
-            return self._runner.record(source)
+            return self._runner.record(program)
 
-    def play(self, source: str, recording: Recording) -> Evaluation:
+    def play(self, program: Files, recording: Recording) -> Evaluation:
         """See SuiteEvaluator."""
         return self._evaluation(self._runner.play(recording))
 
-    def evaluate_one(self, source: str, place: int) -> InstanceResult:
+    def evaluate_one(self, program: Files, place: int) -> InstanceResult:
         """The result of the program on one instance of the suite, by the task's judge, in a run of the script for it
         alone."""
         instances = self.suite.instances[place : place + 1]
         with self._entered():
-            run = self._runner_of(replace(self.suite, instances=instances)).run(source)
+            run = self._runner_of(replace(self.suite, instances=instances)).run(program)
         (verdict,) = self._verdicts(run, None, instances)
         if run.outcome is not Outcome.OK:
             verdict = Verdict(outcome=run.outcome, detail=run.detail)
         return replace(self._result(place, verdict, run), cpu_s=run.cpu_s, wall_s=run.wall_s)
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-        """`evaluation`, this evaluator's own of `source`, with the report of a second run.
+    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+        """`evaluation`, this evaluator's own of `program`, with the report of a second run.
 
         A program that is not correct again is not correct. Where a judge decides, the instances come in another order,
         and a program with other answers is not correct or keeps state. A self-judged score that varies gets a spread.
         """
         if self._task.self_judged:
-            again = self._asked(source)
+            again = self._asked(program)
             report = _report(evaluation, again, _AGAIN)
             if not report.agrees:
                 return self._refuted(evaluation, report)
@@ -113,9 +114,9 @@ class ScriptEvaluator(SuiteEvaluator):
             return replace(evaluation, strict=report, spread=spread)
         kept = KeptAnswers()
         with OF_THIS_PROCESS.alone(self._cancellation):
-            report = _report(evaluation, self._asked(source, kept, backwards=True), _BACKWARDS)
+            report = _report(evaluation, self._asked(program, kept, backwards=True), _BACKWARDS)
             if report.classification is Classification.NONDETERMINISTIC:
-                same = _report(evaluation, self._asked(source), _AGAIN)
+                same = _report(evaluation, self._asked(program), _AGAIN)
                 report = same if not same.agrees else _classified(report, Classification.STATE)
         if not report.agrees:
             return self._refuted(evaluation, report)
@@ -133,8 +134,8 @@ class ScriptEvaluator(SuiteEvaluator):
         feedback = "\n\n".join(filter(None, (f"{means}: {report.detail}", evaluation.feedback)))
         return replace(super()._refuted(evaluation, report), feedback=feedback)
 
-    def _asked(self, source: str, kept: KeptAnswers | None = None, *, backwards: bool = False) -> Evaluation:
-        return self._evaluation(self._runner.run(source, backwards=backwards), kept)
+    def _asked(self, program: Files, kept: KeptAnswers | None = None, *, backwards: bool = False) -> Evaluation:
+        return self._evaluation(self._runner.run(program, backwards=backwards), kept)
 
     def _evaluation(self, run: ScriptRun, kept: KeptAnswers | None = None) -> Evaluation:
         evaluation = self._self_judged(run) if self._task.self_judged else self._judged(run, kept)

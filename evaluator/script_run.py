@@ -22,6 +22,7 @@ from evaluator.blame import TakesItsWorkerDown, run_with_retries
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.feedback import hide_addresses, shorten_block
+from evaluator.program_files import Files
 from evaluator.recording import Recording, RecordingMismatch, ScriptRecording
 from evaluator.running import SOURCE_LIMIT
 from evaluator.sandbox.layers import STANDARD
@@ -63,11 +64,11 @@ class ScriptRun:
 
 
 class ScriptRunner:
-    """Runs one script for one suite; used by several threads at once. `control` is the source of a program that is
-    known to run: if it fails too, the fault is the machine's."""
+    """Runs one script for one suite; used by several threads at once. `control` is a program that is known to
+    run: if it fails too, the fault is the machine's."""
 
     def __init__(
-        self, script: Script, folder: Path, suite: Suite, *, sandbox: TreeSandbox, turns: Turns, control: str
+        self, script: Script, folder: Path, suite: Suite, *, sandbox: TreeSandbox, turns: Turns, control: Files
     ) -> None:
         """`folder` is the task's. Raises SandboxError when an environment variable of the script is not set."""
         self._script = script
@@ -82,26 +83,26 @@ class ScriptRunner:
         self._limits = suite.limits
         self._result_bytes = MOST_SAID + suite.limits.answer_bytes * len(self._instances or [])
 
-    def run(self, source: str, *, backwards: bool = False) -> ScriptRun:
+    def run(self, program: Files, *, backwards: bool = False) -> ScriptRun:
         """Run the script on a program, which may be any text. `backwards`: it gets the instances in reverse order; the
         answers of the result are in the suite's order. Raises HarnessError and EvaluationCancelled."""
-        refused = self.refuse(source)
+        refused = self.refuse(program)
         if refused is not None:
             return refused
-        program = source.encode("utf-8")
+        content = program.only.encode("utf-8")
         try:
             return run_with_retries(
-                self._in(self._turns.turn, program, backwards),
-                self._in(self._turns.alone, program, backwards),
-                self._in(self._turns.alone, self._control.encode("utf-8", "replace"), backwards),
+                self._in(self._turns.turn, content, backwards),
+                self._in(self._turns.alone, content, backwards),
+                self._in(self._turns.alone, self._control.only.encode("utf-8", "replace"), backwards),
                 self._turns.cancellation,
             )
         except TakesItsWorkerDown as why:
             return ScriptRun(outcome=Outcome.CRASH, detail=str(why), feedback=str(why))
 
-    def refuse(self, source: str) -> ScriptRun | None:
-        """The run of a text that no script gets; None for any other."""
-        detail = ""
+    def refuse(self, program: Files) -> ScriptRun | None:
+        """The run of a program that no script gets; None for any other."""
+        source, detail = program.only, ""
         try:
             source.encode("utf-8")
         except UnicodeEncodeError as cause:
@@ -110,9 +111,9 @@ class ScriptRunner:
             detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
         return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, feedback=detail) if detail else None
 
-    def record(self, source: str) -> Recording:
+    def record(self, program: Files) -> Recording:
         """A recording of `run`. Raises as `run`."""
-        run = self.run(source)
+        run = self.run(program)
         if run.ending is None:
             return Recording(takes_worker_down=run.detail)
         return Recording(script=ScriptRecording.of(run.ending, self._places))

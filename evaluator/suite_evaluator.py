@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Self
 
 from evaluator.evaluation import Classification, Evaluation, OrderRange, Outcome, StrictReport
-from evaluator.places import source_of
+from evaluator.program_files import Files
 from evaluator.recording import Recording
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Cancellation
@@ -27,7 +27,7 @@ class SuiteEvaluator(ABC):
         suite: Suite,
         *,
         workers: int,
-        control: str | None = None,
+        control: Files | None = None,
         confined: SandboxOptions = STRONGEST,
         alone: bool = False,
         seed: int = 0,
@@ -46,7 +46,7 @@ class SuiteEvaluator(ABC):
         self._scorer = SuiteScorer(task, suite)
         self.ceiling = self._scorer.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
-        self._control = source_of(task.initial, "the initial program") if control is None else control
+        self._control = task.initial_files() if control is None else control
         self._workers, self._alone, self._seed = workers, alone, seed
         self._cancellation = Cancellation()
         self._start(confined)
@@ -71,19 +71,19 @@ class SuiteEvaluator(ABC):
         """Cancel, and end whatever runs."""
 
     @abstractmethod
-    def refuse(self, source: str) -> Evaluation | None:
-        """The evaluation of a text that is not run at all; None for any other."""
+    def refuse(self, program: Files) -> Evaluation | None:
+        """The evaluation of a program that is not run at all; None for any other."""
 
     @abstractmethod
-    def record(self, source: str) -> Recording:
+    def record(self, program: Files) -> Recording:
         """A recording of a program, for another machine to judge. Raises HarnessError, TaskError,
         EvaluationCancelled."""
 
     @abstractmethod
-    def play(self, source: str, recording: Recording) -> Evaluation:
+    def play(self, program: Files, recording: Recording) -> Evaluation:
         """The evaluation of a program that another machine ran. Raises RecordingMismatch, TaskError, HarnessError."""
 
-    def in_new_orders(self, source: str) -> OrderRange | None:
+    def in_new_orders(self, program: Files) -> OrderRange | None:
         """The score range in orders that no confirmation of this seed uses; None where there are none."""
         return None
 

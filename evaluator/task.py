@@ -16,6 +16,8 @@ from evaluator.conversation import Conversation
 from evaluator.errors import EvaluatorError, InvalidAnswer, TaskError
 from evaluator.evaluation import Summary, Verdict
 from evaluator.objective import ListedValue, Objective
+from evaluator.places import source_of
+from evaluator.program_files import Files
 from evaluator.task_code import TaskModule, describe_value
 
 
@@ -173,6 +175,15 @@ class Task:
     def uses_clock(self) -> bool:
         """Whether the score is a speed, measured as a ratio to the reference program."""
         return self.reference is not None
+
+    @property
+    def program_name(self) -> str:
+        """The path of the file of a program that has one."""
+        return "program.py" if self.script is None else f"program{self.initial.suffix or '.txt'}"
+
+    def initial_files(self) -> Files:
+        """The initial program. Raises TaskError."""
+        return Files.single(self.program_name, source_of(self.initial, "the initial program"))
 
     @property
     def self_judged(self) -> bool:

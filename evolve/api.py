@@ -22,6 +22,7 @@ from evaluator.errors import EvaluatorError, SandboxError, TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.opening import open_evaluator
 from evaluator.places import DEFAULT_TASK
+from evaluator.program_files import Files
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
@@ -30,7 +31,7 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.core.config import Config
 from evolve.core.errors import ArchiveError, EvolveError, InputError, MachineError, ProgramError
-from evolve.core.files import explain_undecodable, read_source
+from evolve.core.files import explain_undecodable, read_program
 from evolve.core.settings import NOTHING, configured
 from evolve.loop.session import Changes, new_session, resumed_session
 from evolve.progress import (
@@ -217,12 +218,12 @@ def score(
     (False, 'load_error')
     """
     is_file = isinstance(source, Path) or "\n" not in source
-    text = read_source(Path(source)) if is_file else str(source)
     loaded = task if isinstance(task, Task) else load_task(str(task))
+    program = read_program(Path(source), loaded) if is_file else Files.single(loaded.program_name, str(source))
     confined = SandboxOptions(require_level=require_level, unsafe=unsafe)
     with open_evaluator(loaded, loaded.suite(suite), workers=1, confined=confined) as evaluator:
-        evaluation = explain_undecodable(text, evaluator.evaluate(text))
-        return evaluator.examine(text, evaluation) if strict else evaluation
+        evaluation = explain_undecodable(program, evaluator.evaluate(program))
+        return evaluator.examine(program, evaluation) if strict else evaluation
 
 
 class Run:
@@ -328,7 +329,7 @@ class Run:
 
     def source(self, program: int | str) -> str:
         """The source of a program: a generation, `best`, or the first letters of a commit. Raises ArchiveError."""
-        return self._archive.source(self._archive.find(str(program)))
+        return self._archive.files(self._archive.find(str(program))).only
 
     def answers(self, program: int | str) -> list[object] | None:
         """The answers of a program that became the best, per instance, as the judge took them; None where none are

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import cast
 
 from evaluator.errors import TaskError
+from evaluator.program_files import Files
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
@@ -171,7 +172,7 @@ def require_task_of(archive: RunReader, task: Task, *, named: str) -> None:
         )
 
 
-def initial_source(config: Config, task: Task) -> str:
+def initial_files(config: Config, task: Task) -> Files:
     """Read and check the initial program. Raises InputError and ProgramError, which name the file."""
     path, language = initial_path(config, task), language_of_task(task)
     if (actual := language_of(path)) not in (language, TEXT):
@@ -185,4 +186,4 @@ def initial_source(config: Config, task: Task) -> str:
         )
     source = read_text(path).removeprefix("\ufeff")
     check_program(source, language=language, entry_point=task.entry_point, name=str(path))
-    return source
+    return Files.single(task.program_name, source)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from evaluator.evaluation import Evaluation
+from evaluator.program_files import Files
 from evolve.archive.events import ModelChoice
 from evolve.archive.records import ProgramRecord
 from evolve.core.completion import PatchKey
@@ -41,7 +42,7 @@ class NewProgram:
     """A program that nobody has evaluated yet."""
 
     patch: Patch
-    source: str
+    files: Files
     source_hash: str
     features: tuple[str, ...]
     lines: int

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from evaluator.evaluation import Evaluation
+from evaluator.program_files import Files
 from evaluator.task import Suite
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.archive.reports import Round
@@ -28,12 +29,12 @@ class Evaluator(Protocol):
     ceiling: float | None
     ceiling_is_proven: bool
 
-    def evaluate(self, source: str) -> Evaluation:
+    def evaluate(self, program: Files) -> Evaluation:
         """The verdict on one program, which may be any text; what a program does wrong is a verdict too."""
         ...
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-        """`evaluation`, which this evaluator made of `source`, with the report of the strict re-evaluation."""
+    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+        """`evaluation`, which this evaluator made of `program`, with the report of the strict re-evaluation."""
         ...
 
     def cancel(self) -> None:

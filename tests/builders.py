@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.program_files import Files
 from evolve.archive.events import AskedEvent, EvaluatedEvent, verdict_of
 from evolve.archive.ranking import program_record
 from evolve.archive.records import ProgramRecord
@@ -112,7 +113,7 @@ def make_scored(source: str, generation: int, evaluation: Evaluation, origin: Or
     program = Program(
         commit=f"{generation:040x}",
         generation=generation,
-        source=source,
+        files=one_file(source),
         parents=(),
         island=0,
         origin=origin or make_origin(),
@@ -163,3 +164,8 @@ def recorded(evaluation: Evaluation) -> ProgramRecord:
         evaluation=verdict_of(evaluation),
     )
     return program_record(made, made.evaluation)
+
+
+def one_file(text: str, name: str = "program.py") -> Files:
+    """A program of one file."""
+    return Files.single(name, text)

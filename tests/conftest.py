@@ -17,6 +17,7 @@ from evolve.core.completion import Completion
 from evolve.core.program import Origin, PatchKind
 from evolve.core.usage import Usage
 from tests import builders
+from tests.builders import one_file
 from tests.examples import load_profiles
 from tests.templates import share_compiled
 
@@ -94,7 +95,9 @@ class RunBuilder:
 
     def initial(self, source: str = "x = 0\n", evaluation: Evaluation | None = None) -> ProgramRecord:
         made = builders.make_made(0, evaluation or builders.make_evaluation(score=20.0))
-        return self.archive.evaluated(made, source=source, patch_text="", answers=evaluation and evaluation.answers)
+        return self.archive.evaluated(
+            made, files=one_file(source), patch_text="", answers=evaluation and evaluation.answers
+        )
 
     def ask(
         self,
@@ -144,7 +147,7 @@ class RunBuilder:
             parents=tuple(parent.commit for parent in parents),
             inspirations=tuple(inspiration.commit for inspiration in inspirations),
         )
-        return self.archive.evaluated(made, source=source, patch_text=patch, answers=evaluation.answers)
+        return self.archive.evaluated(made, files=one_file(source), patch_text=patch, answers=evaluation.answers)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from evaluator.places import PROGRAMS
 from evaluator.sandbox import bubblewrap
 from evaluator.task_files import built_in_tasks, load_task
 from evolve.apps.audit.answers import decimal_text, judge_file
+from tests.builders import one_file
 from tests.evaluator.hostile import confinement
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,9 +138,11 @@ def test_no_candidate_reads_a_record(evaluator: SandboxedEvaluator) -> None:
     paths = [*FILES, *(path.with_name("LICENSE") for path in FILES)]
     for path in paths:
         assert path.is_file()
-        evaluation = evaluator.evaluate(body.format(path=str(path), found="[0, 3, 4, 5, 6, 5, 4, 3, 0] if text else 0"))
+        evaluation = evaluator.evaluate(
+            one_file(body.format(path=str(path), found="[0, 3, 4, 5, 6, 5, 4, 3, 0] if text else 0"))
+        )
         assert not evaluation.correct or evaluation.metrics["overlap"] == 0.5, path
     answer = json.loads((PROGRAMS / "erdos_overlap/records/alphaevolve.json").read_text())
-    held = evaluator.evaluate(f"def heights(max_n):\n    return {answer}\n")  # what reading would have given
+    held = evaluator.evaluate(one_file(f"def heights(max_n):\n    return {answer}\n"))  # what reading would have given
     assert held.correct
     assert held.metrics["overlap"] < 0.381

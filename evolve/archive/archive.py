@@ -15,6 +15,7 @@ from typing import Any, Self, cast
 
 from evaluator.evaluation import FARTHEST, Evaluation
 from evaluator.objective import SCORE_ITSELF
+from evaluator.program_files import Files
 from evaluator.untrusted import block, one_line
 from evolve.archive.consistency import find_inconsistency
 from evolve.archive.disk import os_errors_as_machine_errors, sync_folder
@@ -44,6 +45,7 @@ from evolve.archive.journal import DamagedJournal, Journal
 from evolve.archive.layout import (
     ANSWERS,
     JOURNAL,
+    PROGRAM_FOLDER,
     config_digest,
     create_folder,
     document_path,
@@ -271,17 +273,16 @@ class Archive:
         self.add(event)
 
     def evaluated(
-        self, program: EvaluatedEvent, *, source: str, patch_text: str, answers: Sequence[str] | None
+        self, program: EvaluatedEvent, *, files: Files, patch_text: str, answers: Sequence[str] | None
     ) -> ProgramRecord:
         """Record a program and its evaluation: the end of a generation. The `answers` of one that becomes the best are
         kept as its certificate."""
-        program = replace(program, length=len(source))
+        program = replace(program, length=files.length)
         self._check(program)
         made = program_record(program, program.evaluation)
         parent = self.reader.by_commit[program.parents[0]] if program.parents else None
-        files = {self.reader.program_file: self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
         commit = self._objects.commit(
-            self._objects.tree(files),
+            self._tree(files, patch_text, parent),
             program.parents,
             generation=program.generation,
             message=program_message(program.evaluation["detail"], made, parent),
@@ -294,6 +295,19 @@ class Archive:
             self._write_refs()
         self._objects.tidy()
         return record
+
+    def _tree(self, files: Files, patch_text: str, parent: ProgramRecord | None) -> str:
+        """Write the tree of a program's commit. One file lies under its own name; several lie in a folder, since any
+        name may be theirs, and the texts that the parent has are not written again."""
+        if tuple(files) == (self.reader.program_file,):
+            blobs = {
+                self.reader.program_file: self._objects.blob(files.only),
+                "patch.txt": self._objects.blob(patch_text),
+            }
+            return self._objects.tree(blobs)
+        before = None if parent is None else self.reader.blobs_of_several(parent)
+        folder = self._objects.folder(files, present=frozenset((before or {}).values()))
+        return self._objects.tree({"patch.txt": self._objects.blob(patch_text)}, {PROGRAM_FOLDER: folder})
 
     def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutEvent:
         """Record the score of the initial program, or of a new best, on the held-out suite. People see it; no decision

@@ -34,6 +34,7 @@ EARLIER_CONFIGS = "configs"
 GIT = "programs.git"
 JOURNAL = "journal.jsonl"
 PROGRAM = "program.py"  # in a commit, where a run's identity does not say otherwise
+PROGRAM_FOLDER = "program"  # in a commit: the files of a program that has several
 ANSWERS = "answers.json"  # in a commit: what a best program answered, a JSON list
 META = "meta"
 _FILES = (CONFIG, NEW_CONFIG, JOURNAL, *(f"{GIT}/{name}" for name in ("HEAD", "config", "packed-refs")))

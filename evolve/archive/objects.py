@@ -15,9 +15,11 @@ import os
 import re
 import secrets
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
+from evaluator.program_files import MOST_PATH
 from evolve.archive.disk import (
     MAX_CONFIG,
     flusher,
@@ -45,8 +47,10 @@ _LATEST = 256
 """The most objects that are remembered as just written."""
 _TRIES = 5
 """How often a folder is made again that git has just removed."""
-MAX_TREE = 64 * 1024
-"""Bytes of a tree; those of a run have three entries."""
+MAX_TREE = 256 * 1024
+"""Bytes of a tree; those of a run have three entries, or the files of a program."""
+_FOLDER = b"40000"
+NO_FOLDERS: Mapping[str, str] = MappingProxyType({})
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
 
 
@@ -88,9 +92,23 @@ class Objects:
         """Write a text; `sync` makes it durable. Returns its id, as all writers here do. Raises MachineError."""
         return self.store(b"blob", text.encode("utf-8", "surrogatepass"))
 
-    def tree(self, blobs: Mapping[str, str]) -> str:
-        """Write a folder of files, given by the ids of their blobs."""
-        return self.store(b"tree", tree_object(blobs))
+    def tree(self, blobs: Mapping[str, str], folders: Mapping[str, str] = NO_FOLDERS) -> str:
+        """Write a folder of files, given by the ids of their blobs and of the trees of `folders` in it."""
+        return self.store(b"tree", tree_object(blobs, folders))
+
+    def folder(self, texts: Mapping[str, str], *, present: Collection[str] = ()) -> str:
+        """Write texts by path, with the folders that they are in. Those in `present` (ids) are there already."""
+        blobs, inner = dict[str, str](), dict[str, dict[str, str]]()
+        for path, text in texts.items():
+            name, slash, rest = path.partition("/")
+            if slash:
+                inner.setdefault(name, {})[rest] = text
+                continue
+            content = text.encode("utf-8", "surrogatepass")
+            blob = name_of(b"blob", content)
+            blobs[name] = blob if blob in present else self.store(b"blob", content)
+        folders = {name: self.folder(below, present=present) for name, below in inner.items()}
+        return self.store(b"tree", tree_object(blobs, folders))
 
     def commit(self, tree: str, parents: Sequence[str], *, generation: int, message: str) -> str:
         """Write a commit. Nothing of this machine or moment enters it."""
@@ -240,8 +258,27 @@ class Objects:
         if not _TREE.match(header):
             raise ArchiveError(f"{self.repository}: the commit {commit} is damaged; restore it from a copy")
         name = header[5:45].decode("ascii")
+        return {entry: child for entry, child, _ in self._entries(name)}
+
+    def files_below(self, tree: str, *, most: int) -> dict[str, str]:
+        """The id of each file's blob in a folder and below, by path. Raises ArchiveError where an object is missing,
+        there are more than `most` files, or folders are nested deeper than a path can name."""
+        blobs, waiting = dict[str, str](), [("", tree)]
+        while waiting:
+            above, name = waiting.pop()
+            for entry, child, is_folder in self._entries(name):
+                path = f"{above}{entry}"
+                if is_folder:
+                    waiting.append((f"{path}/", child))
+                else:
+                    blobs[path] = child
+                if len(blobs) + len(waiting) > most or len(path) > MOST_PATH:
+                    raise self._damaged(tree, f"it has more than {most} files, or a path that is too long")
+        return blobs
+
+    def _entries(self, name: str) -> list[tuple[str, str, bool]]:
         try:
-            return dict(entries_of(self._read(name, b"tree")))
+            return list(entries_of(self._read(name, b"tree")))
         except Unsound as cause:
             raise self._damaged(name, str(cause)) from None
 
@@ -277,8 +314,9 @@ class Objects:
         return ArchiveError(f"{self.repository}: the object {name} is damaged ({why}); restore it from a copy")
 
 
-def entries_of(tree: bytes) -> Iterator[tuple[str, str]]:
-    """The name and the id of each entry of a tree. Raises Unsound for one that is cut off, or too large for a run."""
+def entries_of(tree: bytes) -> Iterator[tuple[str, str, bool]]:
+    """The name and the id of each entry of a tree, and whether it is a folder. Raises Unsound for a tree that is cut
+    off, or too large for a run."""
     if len(tree) > MAX_TREE:
         raise Unsound(f"it is a tree of more than {MAX_TREE} bytes, larger than any of a run")
     at = 0
@@ -286,7 +324,8 @@ def entries_of(tree: bytes) -> Iterator[tuple[str, str]]:
         null = tree.find(b"\0", at)
         if null < 0 or null + 21 > len(tree):
             raise Unsound("it is a tree that is cut off")
-        yield tree[at:null].partition(b" ")[2].decode("utf-8", "replace"), tree[null + 1 : null + 21].hex()
+        mode, _, entry = tree[at:null].partition(b" ")
+        yield entry.decode("utf-8", "replace"), tree[null + 1 : null + 21].hex(), mode == _FOLDER
         at = null + 21
 
 
@@ -300,10 +339,13 @@ def _put(temporary: str, folder: str, name: str) -> None:
     os.rename(temporary, f"{folder}/{name}")  # noqa: PTH104
 
 
-def tree_object(blobs: Mapping[str, str]) -> bytes:
-    """The content of a folder of files, given by the ids of their blobs."""
-    entries = [b"100644 %s\0%s" % (name.encode("ascii"), bytes.fromhex(blobs[name])) for name in sorted(blobs)]
-    return b"".join(entries)
+def tree_object(blobs: Mapping[str, str], folders: Mapping[str, str] = NO_FOLDERS) -> bytes:
+    """The content of a folder of files, given by the ids of their blobs and of the trees of `folders` in it."""
+    entries = [(name.encode("utf-8"), b"100644", blob) for name, blob in blobs.items()]
+    entries += [(name.encode("utf-8") + b"/", _FOLDER, tree) for name, tree in folders.items()]  # git's order
+    return b"".join(
+        b"%s %s\0%s" % (mode, name.removesuffix(b"/"), bytes.fromhex(child)) for name, mode, child in sorted(entries)
+    )
 
 
 def commit_object(tree: str, parents: Sequence[str], *, generation: int, message: str) -> bytes:

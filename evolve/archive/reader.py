@@ -1,11 +1,12 @@
 """Reading a run: the state that its events add up to, and its texts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, cast
 
 from evaluator.evaluation import Evaluation, headline_of_error
+from evaluator.program_files import MOST_FILES, Files
 from evaluator.sandbox.protocol import strict_json
 from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
@@ -28,6 +29,7 @@ from evolve.archive.layout import (
     CONFIG,
     GIT,
     JOURNAL,
+    PROGRAM_FOLDER,
     earlier_config,
     read_config,
     read_earlier_config,
@@ -411,19 +413,36 @@ class RunReader(State):
         return Program(
             commit=record.commit,
             generation=record.generation,
-            source=self.source(record),
+            files=self.files(record),
             parents=record.parents,
             island=record.island,
             origin=record.origin,
         )
 
-    def source(self, record: ProgramRecord) -> str:
-        """The source of a program. Raises ArchiveError when git has lost it."""
+    def files(self, record: ProgramRecord) -> Files:
+        """The files of a program. Raises ArchiveError when git has lost one."""
+        where = f"{self.folder / GIT}: the program of generation {record.generation}"
+        if (blobs := self.blobs_of_several(record)) is not None:
+            return self._several(blobs, where)
         source = self._file(record.commit, self.program_file)
         if len(source) > MAX_SOURCE_BYTES:
-            where = f"{self.folder / GIT}: the program of generation {record.generation}"
             raise ArchiveError(f"{where} is longer than {MAX_SOURCE_BYTES} characters, the most for a program")
-        return source
+        return Files.single(self.program_file, source)
+
+    def blobs_of_several(self, record: ProgramRecord) -> dict[str, str] | None:
+        """The ids of the texts of a program of several files; None of one file. Raises ArchiveError."""
+        folder = self.objects.files(record.commit).get(PROGRAM_FOLDER)
+        return None if folder is None else self.objects.files_below(folder, most=MOST_FILES)
+
+    def _several(self, blobs: Mapping[str, str], where: str) -> Files:
+        """The files of a program of several. Raises ArchiveError."""
+        try:
+            files = Files.of({path: self.text(blob) for path, blob in blobs.items()})
+        except ValueError as cause:
+            raise ArchiveError(f"{where}: {one_line(str(cause))}") from None
+        if excess := files.excess():
+            raise ArchiveError(f"{where}: {one_line(excess)}")
+        return files
 
     def patch_text(self, record: ProgramRecord) -> str:
         """The patch that made a program, as it was written; empty for the initial one."""

@@ -26,6 +26,7 @@ from evolve.cli.options import confined, warn_of
 from evolve.core.config import available_cores
 from evolve.core.errors import ArchiveError, InputError, MachineError
 from evolve.core.invocation import command
+from evolve.core.program import program_hash
 from evolve.evaluation.evaluators import open_evaluators
 from evolve.review.runs import is_file, resolve_run
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
@@ -54,12 +55,12 @@ def _audit_run(arguments: argparse.Namespace, folder: Path) -> int:
         if not archive.programs:
             raise InputError(f"{folder}: this run was cut off before its first program; there is nothing to audit")
         suite, seed = str(archive.identity["suite"]), archive.identity.get("seed", 0)
-        initial, workers = archive.source(archive.programs[0]), _workers(arguments)
+        initial, workers = archive.files(archive.programs[0]), _workers(arguments)
         with open_evaluators(
             task, suite, workers=workers, control=initial, confined=confined(arguments), seed=seed
         ) as evaluators:
             warn_of(evaluators.evaluator.sandbox)
-            kept = _kept(str(archive.run_id), initial, str(seed))
+            kept = _kept(str(archive.run_id), program_hash(initial), str(seed))
             audit = RunAudit(archive, evaluators, kept, workers=workers)
             with output.progress("scored again", audit.size) as shown:
                 claims = audit.claims(step=shown.step)

@@ -16,7 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
         before, after = archive.find(arguments.before), archive.find(arguments.after)
         short = short_commits(program.commit for program in archive.programs)
         names = [program_label(program, short) for program in (before, after)]
-        diff = unified_diff(archive.source(before), archive.source(after), *names)
+        diff = unified_diff(archive.files(before).only, archive.files(after).only, *names)
         if not diff:
             output.note(f"the sources of generations {before.generation} and {after.generation} are equal")
             return 0

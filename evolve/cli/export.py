@@ -40,7 +40,7 @@ def _program(arguments: argparse.Namespace) -> int:
         raise InputError("name a file: -o FILE for the program, --answers FILE for its answers")
     with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
-        source = archive.source(program)
+        source = archive.files(program).only
         answers = None if answers_file is None else certificate_text(archive, program)
     description = f"generation {program.generation}, {sentence(program)}"
     if program_file is not None:

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _estimate(session: Session) -> Iterator[str]:
     """The likely cost of the rest of the run, in lines."""
     archive, config = session.archive.reader, session.config
-    source = estimate_tokens(archive.source(archive.programs[0]))
+    source = sum(map(estimate_tokens, archive.files(archive.programs[0]).values()))
     begun, ended = archive.next_generation - 1, archive.ended - 1
     cost = estimate(config, source_tokens=source, spent=archive.spent, begun=begun, ended=ended)
     return iter(()) if cost is None else estimate_lines(cost, config)

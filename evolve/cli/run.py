@@ -19,7 +19,7 @@ from evolve.core.errors import InputError
 from evolve.core.settings import configured
 from evolve.core.usage import Spending
 from evolve.loop.session import new_session, nothing_required
-from evolve.opening import initial_source, open_llm
+from evolve.opening import initial_files, open_llm
 from evolve.propose.limiter import Limiters
 from evolve.propose.tuning.baseline import require_baseline
 from evolve.propose.tuning.tuner import require_size, require_tunable
@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _agreed(config: Config, *, yes: bool) -> bool:
     """Print the likely cost of the run, and ask a person at a terminal whether to go on."""
-    source = initial_source(config, load_task(config.task))
-    cost = estimate(config, source_tokens=estimate_tokens(source), spent=Spending())
+    program = initial_files(config, load_task(config.task))
+    cost = estimate(config, source_tokens=sum(map(estimate_tokens, program.values())), spent=Spending())
     if cost is None:
         return True
     for model in config.models:

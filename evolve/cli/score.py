@@ -9,6 +9,7 @@ from evaluator.evaluation import Evaluation, Outcome
 from evaluator.fresh import draw_suite
 from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.places import DEFAULT_TASK
+from evaluator.program_files import Files
 from evaluator.suite_scorer import score_results, solve_suite
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
@@ -17,7 +18,7 @@ from evolve.cli import output
 from evolve.cli.options import confined, warn_of
 from evolve.core.config import available_cores
 from evolve.core.errors import InputError
-from evolve.core.files import explain_undecodable, read_source
+from evolve.core.files import explain_undecodable, read_program
 from evolve.review import certificates, verdict
 from evolve.review.scores import sentence
 from evolve.review.table import Tone
@@ -37,20 +38,20 @@ def run(arguments: argparse.Namespace) -> int:
         return _judge_answers(arguments)
     if not arguments.files:
         raise InputError("name the FILE of a program, or --answers FILE")
-    sources, names = [read_source(path) for path in arguments.files], list(map(str, arguments.files))
     task = load_task(arguments.task or DEFAULT_TASK)
+    programs, names = [read_program(path, task) for path in arguments.files], list(map(str, arguments.files))
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
-    workers = min(available_cores(), len(sources))
+    workers = min(available_cores(), len(programs))
     if arguments.fresh is not None or arguments.seed is not None:
-        return _compare_on_fresh(arguments, task, suites, dict(zip(names, sources, strict=True)))
+        return _compare_on_fresh(arguments, task, suites, dict(zip(names, programs, strict=True)))
     rows, agree, unloaded = [], True, False
-    with output.progress("scored", len(suites) * len(sources)) as shown:
+    with output.progress("scored", len(suites) * len(programs)) as shown:
         for number, suite in enumerate(suites):
             with open_evaluator(task, task.suite(suite), workers=workers, confined=confined(arguments)) as evaluator:
                 if number == 0:
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{suite}")
-                evaluations = _score(evaluator, sources, workers, strict=arguments.strict, shown=shown)
+                evaluations = _score(evaluator, programs, workers, strict=arguments.strict, shown=shown)
                 peers = _peers(task, evaluator.suite) if arguments.baseline else {}
             agree &= all(each.strict is None or each.strict.agrees for each in evaluations)
             unloaded |= any(each.outcome is Outcome.LOAD_ERROR for each in evaluations)
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if agree else 1
 
 
-def _compare_on_fresh(arguments: argparse.Namespace, task: Task, suites: list[str], programs: dict[str, str]) -> int:
+def _compare_on_fresh(arguments: argparse.Namespace, task: Task, suites: list[str], given: dict[str, Files]) -> int:
     """Compare programs on fresh instances of each suite. Raises InputError for options that do not go together."""
     if arguments.fresh is None:
         raise InputError("--seed is the seed of fresh instances: give --fresh N, too")
@@ -81,18 +82,18 @@ def _compare_on_fresh(arguments: argparse.Namespace, task: Task, suites: list[st
             f"--fresh compares costs, but the score of task {task.name!r} is a speed; score the programs on a suite"
         )
     peers = verdict.peers_of(task)
-    sources = programs | {name: read_source(path) for name, path in peers.items()}
+    programs = given | {name: read_program(path, task) for name, path in peers.items()}
     seed, rows = arguments.seed or secrets.token_hex(8), []
-    workers = min(available_cores(), len(sources))
-    with output.progress("scored", len(suites) * len(sources)) as shown:
+    workers = min(available_cores(), len(programs))
+    with output.progress("scored", len(suites) * len(programs)) as shown:
         for number, name in enumerate(suites):
             suite = draw_suite(task, task.suite(name), arguments.fresh, seed)
             with open_evaluator(task, suite, workers=workers, confined=confined(arguments)) as evaluator:
                 if number == 0:
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{name}")
-                evaluations = _score(evaluator, list(sources.values()), workers, strict=False, shown=shown)
-            rows += verdict.fresh_rows(dict(zip(sources, evaluations, strict=True)), next(iter(peers)), suite, seed)
+                evaluations = _score(evaluator, list(programs.values()), workers, strict=False, shown=shown)
+            rows += verdict.fresh_rows(dict(zip(programs, evaluations, strict=True)), next(iter(peers)), suite, seed)
             if not arguments.json:
                 shown.clear()
                 output.say(f"{task.name}/{name}: {arguments.fresh} fresh instances, seed {seed}", Tone.QUIET)
@@ -100,7 +101,7 @@ def _compare_on_fresh(arguments: argparse.Namespace, task: Task, suites: list[st
                     f"Better, equal and worse: compared with the initial program. {verdict.NO_BOUND}", Tone.QUIET
                 )
                 output.say()
-                output.print_table(verdict.fresh_table(rows[-len(sources) :], evaluations[0].objective))
+                output.print_table(verdict.fresh_table(rows[-len(programs) :], evaluations[0].objective))
     if arguments.json:
         output.print_json(rows)
     return 0
@@ -143,14 +144,14 @@ def _peers(task: Task, suite: Suite) -> dict[str, Evaluation]:
 
 
 def _score(
-    evaluator: OpenedEvaluator, sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
+    evaluator: OpenedEvaluator, programs: list[Files], workers: int, *, strict: bool, shown: output.ProgressLine
 ) -> list[Evaluation]:
-    def verdict(source: str) -> Evaluation:
-        evaluation = explain_undecodable(source, evaluator.evaluate(source))
-        return evaluator.examine(source, evaluation) if strict else evaluation
+    def verdict(program: Files) -> Evaluation:
+        evaluation = explain_undecodable(program, evaluator.evaluate(program))
+        return evaluator.examine(program, evaluation) if strict else evaluation
 
     with threads(workers, cancel=evaluator.cancel) as pool:
-        futures = [pool.submit(verdict, source) for source in sources]
+        futures = [pool.submit(verdict, program) for program in programs]
         for future in pool.settled(futures):
             future.result()
             shown.step()

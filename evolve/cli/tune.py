@@ -10,6 +10,7 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evaluator.places import DEFAULT_TASK
+from evaluator.program_files import Files
 from evaluator.task import Task
 from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
@@ -21,10 +22,9 @@ from evolve.cli.live import checking_line
 from evolve.cli.options import confined, warn_of
 from evolve.core.config import available_cores
 from evolve.core.errors import InputError
-from evolve.core.files import read_source, require_disk, require_writable, write_file
+from evolve.core.files import read_program, require_disk, require_writable, write_file
 from evolve.core.invocation import command
 from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
-from evolve.lang.languages import Language, language_of, language_of_task
 from evolve.progress import Checking, Warned
 from evolve.propose.building import Duplicate
 from evolve.propose.tuning import tuner
@@ -43,11 +43,10 @@ class _TuningTarget:
     """The program to tune, and how it is scored; for a run's program also the run and the program's record."""
 
     label: str
-    source: str
-    language: Language
+    program: Files
     task: Task
     suite: str | None
-    control: str
+    control: Files
     seed: int = 0
     of_run: tuple[Archive, ProgramRecord] | None = None
 
@@ -80,20 +79,19 @@ def _target_of_file(arguments: argparse.Namespace) -> _TuningTarget:
     if not path.is_file():
         hint = command("tune", arguments.what, "best")
         raise InputError(f"{arguments.what}: there is no such file; for a run, name its program too: {hint}")
-    source, task = read_source(path), load_task(arguments.task or DEFAULT_TASK)
-    language, suite = language_of_task(task), arguments.suite
-    return _TuningTarget(label=str(path), source=source, language=language, task=task, suite=suite, control=source)
+    task = load_task(arguments.task or DEFAULT_TASK)
+    program = read_program(path, task)
+    return _TuningTarget(label=str(path), program=program, task=task, suite=arguments.suite, control=program)
 
 
 def _target_of_run(arguments: argparse.Namespace, archive: Archive) -> _TuningTarget:
     record, initial = archive.reader.find(arguments.program), archive.reader.programs[0]
     target = _TuningTarget(
         label=f"generation {record.generation}",
-        source=archive.reader.source(record),
-        language=language_of(archive.reader.program_file),
+        program=archive.reader.files(record),
         task=replayed_task(archive.reader, typed=arguments.task, trust=arguments.trust),
         suite=stored_config(archive.reader).suite,
-        control=archive.reader.source(initial),
+        control=archive.reader.files(initial),
         seed=archive.reader.identity["seed"],
         of_run=(archive, record),
     )
@@ -104,7 +102,7 @@ def _target_of_run(arguments: argparse.Namespace, archive: Archive) -> _TuningTa
 
 def _tune(arguments: argparse.Namespace, target: _TuningTarget) -> int:
     tuner.require_tunable(target.task, what=target.label)
-    if not tuner.chosen(target.source, target.language, evaluations=arguments.evaluations)[1]:
+    if not tuner.chosen(target.program, evaluations=arguments.evaluations)[1]:
         raise InputError(
             f"{target.label}: its evolve blocks hold no number to tune. Unnamed integers from 0 to 2, indices, seeds "
             "and text are left out; to tune such a number, give it a name, as in `STEPS = 2`"
@@ -113,14 +111,14 @@ def _tune(arguments: argparse.Namespace, target: _TuningTarget) -> int:
     workers, spent = arguments.workers or available_cores(), 1 if target.of_run is None else 0
     with opened(target.task, target.suite, workers=workers) as evaluators:
         start = _evaluate_start(target, evaluators)
-        searching = Tuner(evaluators.evaluator, target.language, arguments.evaluations - spent, workers)
-        tuned, interrupted = _search(arguments, searching, target.source, start, spent, evaluators.cancel)
+        searching = Tuner(evaluators.evaluator, arguments.evaluations - spent, workers)
+        tuned, interrupted = _search(arguments, searching, target.program, start, spent, evaluators.cancel)
         if target.of_run is None:
             result = _compare(arguments, target, evaluators, start, tuned)
         else:
             result = _record(*target.of_run, evaluators, start, tuned)
     if arguments.output is not None and result.holds:
-        write_file(arguments.output, tuned.source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
+        write_file(arguments.output, tuned.files.only.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
         output.note(f"{arguments.output}: the better program")
     if arguments.json:
         searched = tuned.to_json() | {"evaluations": tuned.evaluations + spent}
@@ -140,10 +138,10 @@ def _evaluate_start(target: _TuningTarget, evaluators: EvaluatorPair) -> Evaluat
         require_same_judge(target.of_run[0], evaluators)
     warn_of(evaluators.evaluator.sandbox)
     if target.of_run is None or target.of_run[1].stale:
-        evaluation = evaluators.evaluator.evaluate(target.source)
+        evaluation = evaluators.evaluator.evaluate(target.program)
     else:
         evaluation = target.of_run[0].reader.evaluation(target.of_run[1])
-    evaluation = tuner.measured_again(evaluators.evaluator, target.source, evaluation)
+    evaluation = tuner.measured_again(evaluators.evaluator, target.program, evaluation)
     if (chance := chance_in(evaluation)) is not None:
         raise InputError(f"{target.label}: {chance}")
     return evaluation
@@ -152,7 +150,7 @@ def _evaluate_start(target: _TuningTarget, evaluators: EvaluatorPair) -> Evaluat
 def _search(
     arguments: argparse.Namespace,
     searching: Tuner,
-    source: str,
+    program: Files,
     start: Evaluation,
     spent: int,
     cancel: Callable[[], object],
@@ -172,7 +170,7 @@ def _search(
             shown.step()
 
         stopped = interrupt.is_set
-        tuned = searching.tune(source, start, seed=arguments.seed, tell=tell, stopped=stopped, cancel=cancel)
+        tuned = searching.tune(program, start, seed=arguments.seed, tell=tell, stopped=stopped, cancel=cancel)
     if interrupt.is_set():
         output.note(f"Interrupted after {tuned.evaluations} evaluations; the best so far is used.")
     return tuned, interrupt.is_set()
@@ -224,7 +222,7 @@ def _compare(
     """Evaluate a better program strictly, and compare it with the program of the file."""
     final, reasons = start, list[str]()
     if tuned.gained:
-        final = evaluators.evaluator.examine(tuned.source, evaluators.evaluator.evaluate(tuned.source))
+        final = evaluators.evaluator.examine(tuned.files, evaluators.evaluator.evaluate(tuned.files))
         # A program that failed at first was not evaluated twice: chance may show only now.
         if not final.correct:
             reasons = why_not(final)
@@ -243,6 +241,6 @@ def _compare(
         for reason in reasons:
             output.say(reason, Tone.BAD)
         if arguments.output is None:
-            output.print_diff(unified_diff(target.source, tuned.source, arguments.what, "tuned"), exact=False)
+            output.print_diff(unified_diff(target.program.only, tuned.files.only, arguments.what, "tuned"), exact=False)
 
-    return _Result(holds=holds, json={"file": arguments.what, "holds": holds, "source": tuned.source}, show=show)
+    return _Result(holds=holds, json={"file": arguments.what, "holds": holds, "source": tuned.files.only}, show=show)

@@ -1,7 +1,7 @@
 """The head's side of a cluster: it sends programs to workers, through the broker, and waits for their reports.
 
-    with open_remote(read_address("dask:local:4"), task, suite, control=source, level="strong") as remote:
-        reported = remote.run(source)
+    with open_remote(read_address("dask:local:4"), task, suite, control=program, level="strong") as remote:
+        reported = remote.run(program)
 
 Each call goes to one worker. One that dies, hangs or sends what cannot be is lost, and so is its call: WorkerLost.
 """
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from evaluator.errors import HarnessError
+from evaluator.program_files import Files
 from evaluator.recording import RecordingMismatch
 from evaluator.remote import Reported, WorkerActivity, WorkerLost, WorkerReport, WorkerState
 from evaluator.sandbox.turns import SLICE_S, Cancellation
@@ -165,9 +166,9 @@ class ClusterRemote:
         """The process id of the broker."""
         return self._broker.process_id
 
-    def run(self, source: str, *, avoid: frozenset[str] = frozenset(), only: str | None = None) -> Reported:
+    def run(self, program: Files, *, avoid: frozenset[str] = frozenset(), only: str | None = None) -> Reported:
         """See Remote."""
-        job = ProgramToRun(digest=self._digest, suite=self._suite, source=source).to_json()
+        job = ProgramToRun(digest=self._digest, suite=self._suite, files=program.to_json()).to_json()
         number, call = self._begin(job, avoid, only)
         member = call.member
         try:
@@ -368,14 +369,14 @@ class ClusterRemote:
 
 @contextmanager
 def open_remote(
-    address: ClusterAddress, task: Task, suite: Suite, *, control: str, level: str, patience: Patience | None = None
+    address: ClusterAddress, task: Task, suite: Suite, *, control: Files, level: str, patience: Patience | None = None
 ) -> Iterator[ClusterRemote]:
     """The workers of a cluster, for one suite of a task. `control` is the run's initial program, `level` the lowest
     sandbox level of a worker. Raises MachineError without Dask, TaskError for a folder that cannot travel, HarnessError
     where nothing starts."""
     require_dask()
     packed = pack(task)
-    opening = Opening(digest=digest_of(packed), packed=packed, suite=suite.name, control=control)
+    opening = Opening(digest=digest_of(packed), packed=packed, suite=suite.name, control=control.to_json())
     head = describe(task, suite, level=level, worker="head")
     patience = Patience.for_suite(suite) if patience is None else patience
     with ExitStack() as stack:

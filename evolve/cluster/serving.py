@@ -3,6 +3,7 @@
 import json
 import tempfile
 import threading
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 from evaluator.errors import EvaluatorError
 from evaluator.input_files import read_as
 from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.program_files import Files
 from evaluator.remote import WorkerReport, record
 from evaluator.task_files import load_task
 from evolve.cluster.describing import describe
@@ -26,7 +28,7 @@ class Opening:
     digest: str
     packed: str
     suite: str
-    control: str
+    control: Mapping[str, str]
 
     def to_json(self) -> str:
         """The text."""
@@ -39,7 +41,7 @@ class ProgramToRun:
 
     digest: str
     suite: str
-    source: str
+    files: Mapping[str, str]
 
     def to_json(self) -> str:
         """The text."""
@@ -84,7 +86,7 @@ class Desk:
             folder = Path(tempfile.mkdtemp(prefix="task-", dir=self._folder))
             task = load_task(str(unpack(opening.packed, folder)))
             suite = task.suite(opening.suite)
-            self._evaluator = open_evaluator(task, suite, workers=1, control=opening.control)
+            self._evaluator = open_evaluator(task, suite, workers=1, control=Files.of(opening.control))
             self._report = describe(task, suite, level=self._evaluator.sandbox, worker=self._name)
             self._key = key
         return self._report.to_json()
@@ -93,7 +95,7 @@ class Desk:
         job = read_as(ProgramToRun, json.loads(text))
         if (job.digest, job.suite) != self._key or self._evaluator is None or self._report is None:
             raise ValueError("this worker has another task")
-        return record(self._evaluator, job.source, host=self._report.host, worker=self._name).to_json()
+        return record(self._evaluator, Files.of(job.files), host=self._report.host, worker=self._name).to_json()
 
     def _close(self) -> None:
         if self._evaluator is not None:

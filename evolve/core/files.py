@@ -9,6 +9,8 @@ from importlib.util import decode_source
 from pathlib import Path
 
 from evaluator.evaluation import Evaluation, Outcome
+from evaluator.program_files import Files
+from evaluator.task import Task
 from evaluator.untrusted import one_line
 from evolve.core.errors import InputError, MachineError
 from evolve.lang.languages import PYTHON, TEXT, language_of
@@ -32,8 +34,16 @@ def read_source(path: Path) -> str:
         return content.decode("utf-8", "surrogateescape")
 
 
-def explain_undecodable(source: str, evaluation: Evaluation) -> Evaluation:
-    """`evaluation` of a source from `read_source`, with the first byte that is not text as its detail, if any."""
+def read_program(path: Path, task: Task) -> Files:
+    """The program in a file. Raises InputError when it cannot be read, or MachineError for the disk."""
+    return Files.single(task.program_name, read_source(path))
+
+
+def explain_undecodable(program: Files, evaluation: Evaluation) -> Evaluation:
+    """`evaluation` of a program from `read_program`, with the first byte that is not text as its detail, if any."""
+    if len(program) > 1:
+        return evaluation
+    source = program.only
     broken = next((i for i, c in enumerate(source) if "\ud800" <= c <= "\udfff"), None)
     if broken is None or evaluation.outcome is not Outcome.LOAD_ERROR:
         return evaluation

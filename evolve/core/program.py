@@ -2,13 +2,16 @@
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from evaluator.program_files import Files
 from evolve.core.errors import ProgramError, UnclosedBlock
 from evolve.core.python_source import MAX_SOURCE_BYTES, parsed, tokens, top_level_names
-from evolve.lang.languages import PYTHON, SIGNS, Language
+from evolve.lang.languages import PYTHON, SIGNS, Language, language_of
 from evolve.lang.lexing import normalised
 
 START, END = "EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END"
@@ -59,7 +62,7 @@ class Program:
 
     commit: str
     generation: int
-    source: str
+    files: Files
     parents: tuple[str, ...]
     island: int
     origin: Origin
@@ -167,10 +170,32 @@ def check_syntax(source: str, language: Language) -> None:
         parsed(source)
 
 
-def normalised_hash(source: str, language: Language = PYTHON) -> str:
-    """The sha256, in hex, of a program without comments and layout (of Python: of its syntax tree without docstrings).
+def program_hash(files: Files) -> str:
+    """The sha256, in hex, that equal programs share: of one file `normalised_hash`, of several the paths, too. Raises
+    ProgramError, which names the file of several, if a source should be Python and is not."""
+    if len(files) == 1:
+        ((path, text),) = files.pairs
+        return normalised_hash(text, language_of(path))
+    digest = hashlib.sha256()
+    for path, text in files.pairs:
+        with naming(path):
+            digest.update(f"{path}\n{normalised_hash(text, language_of(path))}\n".encode())
+    return digest.hexdigest()
 
-    Two programs have equal hashes if they differ in nothing else (where the language has a grammar: see
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Have a ProgramError of the body name a file."""
+    try:
+        yield
+    except ProgramError as error:
+        raise ProgramError(f"{path}: {error}") from None
+
+
+def normalised_hash(source: str, language: Language = PYTHON) -> str:
+    """The sha256, in hex, of a text without comments and layout (of Python: of its syntax tree without docstrings).
+
+    Two texts have equal hashes if they differ in nothing else (where the language has a grammar: see
     `evolve.lang.lexing`), and only then. Raises ProgramError if the source should be Python and is not.
     """
     text = "\n".join(tokens(parsed(source))) if language is PYTHON else normalised(source, language)

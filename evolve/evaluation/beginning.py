@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome, headline_of_error
+from evaluator.program_files import Files
 from evaluator.task import Task
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
@@ -14,9 +15,8 @@ from evolve.archive.layout import PROGRAM
 from evolve.core.config import Config, render_config
 from evolve.core.errors import InputError
 from evolve.core.invocation import command
-from evolve.core.program import Origin, PatchKind, normalised_hash
+from evolve.core.program import Origin, PatchKind, program_hash
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair
-from evolve.lang.languages import TEXT, language_of_task
 
 
 def initial_path(config: Config, task: Task) -> Path:
@@ -24,9 +24,9 @@ def initial_path(config: Config, task: Task) -> Path:
     return task.initial if config.initial is None else Path(config.initial)
 
 
-def judge_initial(config: Config, source: str, evaluators: EvaluatorPair) -> Confirmation:
+def judge_initial(config: Config, program: Files, evaluators: EvaluatorPair) -> Confirmation:
     """The initial program, scored. Raises InputError for one that nothing can be evolved from."""
-    initial, path = evaluators.judge(source), initial_path(config, evaluators.task)
+    initial, path = evaluators.judge(program), initial_path(config, evaluators.task)
     evaluation = initial.evaluation
     if evaluation.outcome is Outcome.LOAD_ERROR:
         which = () if config.task == Config.model_fields["task"].default else ("--task", config.task)
@@ -56,7 +56,7 @@ def require_valid_answer(config: Config, initial: Evaluation, path: Path) -> Non
 def begin_archive(
     folder: Path,
     config: Config,
-    source: str,
+    program: Files,
     initial: Confirmation,
     evaluators: EvaluatorPair,
     *,
@@ -65,17 +65,17 @@ def begin_archive(
 ) -> Iterator[Archive]:
     """A new archive whose generation 0 is the initial program; `run_id` and `numbered` are those of `Archive.create`.
     Raises ArchiveError, MachineError."""
-    identity = identity_of(config, normalised_hash(source, language_of_task(evaluators.task)), evaluators)
+    identity = identity_of(config, program_hash(program), evaluators)
     text = render_config(config)
     with Archive.create(folder, config_text=text, identity=identity, run_id=run_id, numbered=numbered) as archive:
-        record_initial(archive, source, initial, evaluators)
+        record_initial(archive, program, initial, evaluators)
         yield archive
 
 
 def identity_of(config: Config, initial_hash: str, evaluators: EvaluatorPair) -> dict[str, Any]:
     """The identity of a run whose initial program has this hash."""
     task = evaluators.task
-    name = PROGRAM if task.script is None else f"program{task.initial.suffix or TEXT.suffixes[0]}"
+    name = task.program_name
     identity: dict[str, Any] = {
         "task": task.name,
         "suite": evaluators.evaluator.suite.name,
@@ -87,7 +87,7 @@ def identity_of(config: Config, initial_hash: str, evaluators: EvaluatorPair) ->
     return identity | evaluators.identity()
 
 
-def record_initial(archive: Archive, source: str, initial: Confirmation, evaluators: EvaluatorPair) -> None:
+def record_initial(archive: Archive, program: Files, initial: Confirmation, evaluators: EvaluatorPair) -> None:
     """Record generation 0."""
     event = EvaluatedEvent(
         generation=0,
@@ -101,9 +101,9 @@ def record_initial(archive: Archive, source: str, initial: Confirmation, evaluat
             patch_name="initial_program",
             description="The program that the run began with.",
         ),
-        source_hash=normalised_hash(source, language_of_task(evaluators.task)),
+        source_hash=program_hash(program),
         evaluation=verdict_of(initial.evaluation),
     )
-    archive.evaluated(event, source=source, patch_text="", answers=initial.evaluation.answers)
+    archive.evaluated(event, files=program, patch_text="", answers=initial.evaluation.answers)
     if initial.held_out is not None:
         evaluators.record_held_out(archive, 0, initial.held_out)

@@ -7,6 +7,7 @@ from typing import Final
 
 from evaluator.errors import HarnessError
 from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome
+from evaluator.program_files import Files
 from evaluator.recording import Recording
 from evaluator.remote import RemoteEvaluator, WorkerLost, WorkerState
 from evaluator.strict import in_words
@@ -39,7 +40,7 @@ class Checked:
 class Elsewhere:
     """Evaluates on the workers of a cluster; used by several threads. `control` is a program that is known to run."""
 
-    def __init__(self, evaluator: RemoteEvaluator, control: str) -> None:
+    def __init__(self, evaluator: RemoteEvaluator, control: Files) -> None:
         self._evaluator, self._control = evaluator, control
 
     @property
@@ -51,7 +52,7 @@ class Elsewhere:
         """Every worker so far."""
         return self._evaluator.remote.workers()
 
-    def evaluate(self, source: str) -> Evaluation:
+    def evaluate(self, program: Files) -> Evaluation:
         """The verdict on one program.
 
         A program whose worker is lost is evaluated again on another worker. If that is lost as well, the control is
@@ -61,11 +62,11 @@ class Elsewhere:
         evaluate = self._evaluator.evaluate
         try:
             try:
-                return evaluate(source)
+                return evaluate(program)
             except WorkerLost as lost:
                 first = lost
             try:
-                return evaluate(source, avoid=frozenset({first.worker}))
+                return evaluate(program, avoid=frozenset({first.worker}))
             except WorkerLost as lost:
                 second = lost
         except HarnessError as cause:
@@ -76,12 +77,12 @@ class Elsewhere:
         except (WorkerLost, HarnessError) as cause:
             raise MachineLost(f"{why}; and then the initial program could not be evaluated there: {cause}") from cause
         try:
-            return evaluate(source, only=second.host)
+            return evaluate(program, only=second.host)
         except HarnessError as cause:
             raise MachineLost(f"{why}; {cause}") from cause
         except WorkerLost as third:
             sentence = f"the program takes its worker down: {third.why}, three times out of three, where others run"
-            return self._evaluator.home.play(source, Recording(takes_worker_down=sentence))
+            return self._evaluator.home.play(program, Recording(takes_worker_down=sentence))
 
     def expel(self, refuted: FalseWord) -> None:
         """Give this worker nothing more to do."""

@@ -12,6 +12,7 @@ from functools import partial
 
 from evaluator.evaluation import Evaluation
 from evaluator.opening import open_evaluator
+from evaluator.program_files import Files
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerState
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
@@ -46,15 +47,15 @@ class EvaluatorPair:
     elsewhere: Elsewhere | None = None
     seed: int = 0
 
-    def evaluate(self, source: str, *, generation: int) -> Checked:
+    def evaluate(self, program: Files, *, generation: int) -> Checked:
         """The evaluation of the program of a generation: on the cluster, if there is one; of those that are drawn by
         the seed at home as well, which counts then. Raises MachineLost, too."""
         if self.elsewhere is None:
-            return Checked(evaluation=self.evaluator.evaluate(source))
-        evaluation = self.elsewhere.evaluate(source)
+            return Checked(evaluation=self.evaluator.evaluate(program))
+        evaluation = self.elsewhere.evaluate(program)
         if evaluation.on is None or not is_drawn(self.seed, generation):
             return Checked(evaluation=evaluation)
-        return self._checked(source, evaluation)
+        return self._checked(program, evaluation)
 
     def workers(self) -> tuple[WorkerState, ...]:
         """The workers of the cluster; none without one."""
@@ -73,32 +74,34 @@ class EvaluatorPair:
             1, sum(worker.state in (WorkerActivity.IDLE, WorkerActivity.BUSY) for worker in self.elsewhere.workers())
         )
 
-    def _checked(self, source: str, evaluation: Evaluation) -> Checked:
+    def _checked(self, program: Files, evaluation: Evaluation) -> Checked:
         """The evaluation at home in place of a worker's. A worker that it refutes gets nothing more to do."""
-        at_home = checked(evaluation, partial(self.evaluator.evaluate, source))
+        at_home = checked(evaluation, partial(self.evaluator.evaluate, program))
         if at_home.refutes is not None and self.elsewhere is not None:
             self.elsewhere.expel(at_home.refutes)
         return at_home
 
-    def confirm(self, source: str, evaluation: Evaluation) -> Confirmation:
+    def confirm(self, program: Files, evaluation: Evaluation) -> Confirmation:
         """What becomes of the evaluation of a program that would be the best. A worker's counts for nothing here: the
         program is evaluated at home first."""
-        own = Checked(evaluation=evaluation) if evaluation.on is None else self._checked(source, evaluation)
-        examined = self.evaluator.examine(source, own.evaluation) if own.evaluation.correct else own.evaluation
-        held_out = self.held_out.evaluate(source) if self.held_out is not None and examined.correct else None
+        own = Checked(evaluation=evaluation) if evaluation.on is None else self._checked(program, evaluation)
+        examined = self.evaluator.examine(program, own.evaluation)
+        held_out = self.held_out.evaluate(program) if self.held_out is not None and examined.correct else None
         return Confirmation(evaluation=examined, held_out=held_out, refutes=own.refutes)
 
-    def confirm_if_best(self, archive: Archive, generation: int, source: str, evaluation: Evaluation) -> Confirmation:
+    def confirm_if_best(
+        self, archive: Archive, generation: int, program: Files, evaluation: Evaluation
+    ) -> Confirmation:
         """The evaluation of a program of a run, confirmed if that program would be the best of the run."""
         if archive.reader.would_be_best(generation, evaluation):
-            return self.confirm(source, evaluation)
+            return self.confirm(program, evaluation)
         return Confirmation(evaluation=evaluation)
 
-    def judge(self, source: str) -> Confirmation:
+    def judge(self, program: Files) -> Confirmation:
         """Evaluate the initial program even where it is no good: the others are compared with it."""
-        evaluation = self.evaluator.evaluate(source)
-        examined = self.evaluator.examine(source, evaluation) if evaluation.correct else evaluation
-        held_out = None if self.held_out is None else self.held_out.evaluate(source)
+        evaluation = self.evaluator.evaluate(program)
+        examined = self.evaluator.examine(program, evaluation) if evaluation.correct else evaluation
+        held_out = None if self.held_out is None else self.held_out.evaluate(program)
         return Confirmation(evaluation=examined, held_out=held_out)
 
     def record_held_out(self, archive: Archive, generation: int, evaluation: Evaluation) -> HeldOutEvent:
@@ -132,7 +135,7 @@ def open_evaluators(
     suite: str | None,
     *,
     workers: int,
-    control: str,
+    control: Files,
     confined: SandboxOptions = STRONGEST,
     seed: int = 0,
     cluster: ClusterAddress | None = None,
@@ -167,4 +170,4 @@ def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
     reader, held_out = archive.reader, evaluators.held_out
     for record in [reader.programs[0], *([] if reader.best is None else [reader.best])]:
         if held_out is not None and record.generation not in reader.held_out_scores:
-            evaluators.record_held_out(archive, record.generation, held_out.evaluate(reader.source(record)))
+            evaluators.record_held_out(archive, record.generation, held_out.evaluate(reader.files(record)))

@@ -100,7 +100,7 @@ def try_new_orders(
     longest_s = ORDERS * suite.limits.wall_total_s
     tell(Checking(generation=best.generation, what=f"in {ORDERS} new orders", longest_s=longest_s))
     with open_evaluator(suite) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
-        work = thread.submit(evaluator.in_new_orders, archive.reader.source(best))
+        work = thread.submit(evaluator.in_new_orders, archive.reader.files(best))
         try:
             orders = _awaited(thread, evaluator, work, interrupt)
         except EvaluationCancelled:  # the next session's end makes up for it
@@ -163,12 +163,12 @@ class _FreshSample:
 
     def _try(self, open_evaluator: Open, fresh: Suite) -> None:
         reader = self._archive.reader
-        sources = [reader.source(record) for record in (reader.programs[0], self._best)]
+        programs = [reader.files(record) for record in (reader.programs[0], self._best)]
         if self._interrupt.is_set():
             return
         with open_evaluator(fresh) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
             for place in range(len(fresh.instances)):
-                work = (thread.submit(evaluator.evaluate_one, source, place) for source in sources)
+                work = (thread.submit(evaluator.evaluate_one, each, place) for each in programs)
                 initial, program = (_awaited(thread, evaluator, instances, self._interrupt) for instances in work)
                 self._initial.append(initial)
                 self._program.append(program)

@@ -65,7 +65,7 @@ def record_program(
         on=None if evaluation.on is None else _place(evaluation.on),
     )
     patch_text = format_patch(program.patch)
-    return archive.evaluated(event, source=program.source, patch_text=patch_text, answers=evaluation.answers)
+    return archive.evaluated(event, files=program.files, patch_text=patch_text, answers=evaluation.answers)
 
 
 def _place(on: EvaluatedOn) -> EvaluatedOn:
@@ -77,13 +77,13 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
     """Score again what is to be; `tell` hears how many of how many are done."""
     waiting = archive.reader.to_rescore
     with threads(workers, cancel=evaluators.cancel) as pool:
-        evaluations = [pool.submit(evaluators.evaluator.evaluate, archive.reader.source(record)) for record in waiting]
+        evaluations = [pool.submit(evaluators.evaluator.evaluate, archive.reader.files(record)) for record in waiting]
         for done, (record, future) in enumerate(zip(waiting, evaluations, strict=True), 1):
-            source, evaluation = archive.reader.source(record), pool.result(future)
+            program, evaluation = archive.reader.files(record), pool.result(future)
             if record.generation == 0:
-                confirmation = evaluators.judge(source)
+                confirmation = evaluators.judge(program)
             else:
-                confirmation = evaluators.confirm_if_best(archive, record.generation, source, evaluation)
+                confirmation = evaluators.confirm_if_best(archive, record.generation, program, evaluation)
             record_confirmed(archive, evaluators, record, confirmation)
             tell(done, len(waiting))
 

@@ -231,7 +231,7 @@ class FactReader:
         if record is None:
             return Details()
         costs = () if record.self_judged else tuple(map(ratio, self._archive.costs(record)))
-        return Details(source=self._archive.source(record), costs=costs, direction=record.objective.per_instance)
+        return Details(source=self._archive.files(record).only, costs=costs, direction=record.objective.per_instance)
 
     def program(self, record: ProgramRecord, *, whole: bool = False) -> Fact:
         """The fact of a program; `whole`: with the texts that only a document on it needs."""
@@ -243,8 +243,8 @@ class FactReader:
         return replace(
             fact,
             detail=evaluation.detail,
-            source=archive.source(record),
-            parent_source="" if credit.parent is None else archive.source(credit.parent),
+            source=archive.files(record).only,
+            parent_source="" if credit.parent is None else archive.files(credit.parent).only,
             feedback=evaluation.feedback,
             cpu_s=float(f"{sum(result.cpu_s for result in evaluation.results):.2g}"),
         )

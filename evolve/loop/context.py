@@ -43,7 +43,7 @@ class RunContext:
         archive, config, models = services.archive, services.config, services.models
         self.archive, self.config, self.models, self.tell, self.draining = archive, config, models, tell, draining
         self.evaluators, self.search = services.evaluators, services.search
-        self.tuner = tuner_of(config, archive.reader, self.evaluators)
+        self.tuner = tuner_of(config, self.evaluators)
         self.requests = Requests(archive.reader, seed=config.seed, elites=config.search.elites)
         self.calls = Calls(archive, executor, config=config, usual=models.usual, draining=draining, tell=tell)
         self.summaries = Summaries(archive, models.writer, config=config, executor=executor, calls=self.calls)

@@ -16,7 +16,6 @@ from evolve.core.errors import PatchError, PromptTooLong
 from evolve.core.program import PatchKind
 from evolve.evaluation.recording import question_of, record_confirmed, record_program
 from evolve.insights.outcomes import followed_in
-from evolve.lang.languages import language_of
 from evolve.loop.calls import Calls
 from evolve.loop.context import RunContext
 from evolve.loop.executor import BudgetReached, Job, JobKind, Steps
@@ -54,9 +53,8 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             program = build_program(
                 answer,
                 kind=choice.kind,
-                parent_source=run.requests.source(choice.parent),
+                parent=run.requests.files(choice.parent),
                 parent_works=choice.parent.correct,
-                language=language_of(archive.reader.program_file),
                 task=run.evaluators.task,
                 known=run.known,
             )
@@ -69,12 +67,12 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             continue
         run.building[program.source_hash] = number
         try:
-            work = partial(run.evaluators.evaluate, program.source, generation=number)
+            work = partial(run.evaluators.evaluate, program.files, generation=number)
             judged = yield Job(kind=JobKind.EVALUATE, work=work, generation=number)
             distrust(run, judged.refutes)
             evaluation = judged.evaluation
             if not final and _goes_back(run, evaluation, refusals):
-                message = failure_message(evaluation, program.source)
+                message = failure_message(evaluation, program.files.only)
                 _refuse(run, number, attempt, PatchError(evaluation.outcome, message), followed=followed)
                 refusals.append(Refusal(answer=answer.text, message=message, reason=evaluation.outcome))
                 attempt, answer = attempt + 1, None
@@ -90,7 +88,7 @@ def confirming(run: RunContext) -> Steps:
     hold, it is withdrawn from choice, and its children stay."""
     reader, before = run.archive.reader, run.archive.reader.would_lead
     assert before is not None
-    work = partial(run.evaluators.confirm, reader.source(before), reader.evaluation(before))
+    work = partial(run.evaluators.confirm, reader.files(before), reader.evaluation(before))
     confirmation = yield Job(kind=JobKind.CONFIRM, work=work, generation=before.generation)
     distrust(run, confirmation.refutes)
     position = reader.position

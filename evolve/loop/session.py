@@ -22,18 +22,17 @@ from evolve.core.config import MOST_AT_ONCE, Config, render_config
 from evolve.core.errors import ArchiveError, InputError, MachineError
 from evolve.core.files import require_disk
 from evolve.core.invocation import command
-from evolve.core.program import normalised_hash
+from evolve.core.program import program_hash
 from evolve.core.settings import changed_config, changes, with_absolute_paths
 from evolve.evaluation.beginning import begin_archive, initial_path, judge_initial, record_initial, require_valid_answer
 from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
 from evolve.evaluation.generalisation import try_new_orders, verify_on_fresh_instances
 from evolve.evaluation.recording import rescore as rescore_programs
-from evolve.lang.languages import language_of_task
 from evolve.loop.admission import Admission, elsewhere
 from evolve.loop.context import RunServices
 from evolve.loop.executor import ThreadExecutor
 from evolve.loop.loop import Loop
-from evolve.opening import initial_source, open_models, task_of_run
+from evolve.opening import initial_files, open_models, task_of_run
 from evolve.progress import Evaluated, Warned
 from evolve.propose.tuning.tuner import require_score_without_chance, require_tunable
 from evolve.seams import Listener
@@ -135,12 +134,12 @@ def new_session(
     require_git()
     config = with_absolute_paths(config)
     task = load_task(config.task)
-    source = initial_source(config, task)
+    program = initial_files(config, task)
     with open_evaluators(
         task,
         config.suite,
         workers=config.processes,
-        control=source,
+        control=program,
         confined=confined,
         seed=config.seed,
         cluster=config.cluster,
@@ -151,14 +150,14 @@ def new_session(
             )
         require_disk(folder.parent)
         prepared = _prepared(config, evaluators)
-        initial = judge_initial(config, source, evaluators)
+        initial = judge_initial(config, program, evaluators)
         if config.search.kinds.tune:
             require_score_without_chance(initial.evaluation.spread, what=_TUNES)
         if not fix_initial:
             require_valid_answer(config, initial.evaluation, initial_path(config, task))
         require(task, initial.evaluation)
         run_id, unnoted = own_run(config)
-        with begin_archive(folder, config, source, initial, evaluators, run_id=run_id, numbered=numbered) as archive:
+        with begin_archive(folder, config, program, initial, evaluators, run_id=run_id, numbered=numbered) as archive:
             yield prepared(archive=archive, resumed=False, unnoted=unnoted)
 
 
@@ -187,7 +186,7 @@ def resumed_session(
         config = changed_config(before, wanted.settings, task=wanted.task_folder, begun=reader.next_generation - 1)
         unnoted = require_trust(reader, config, typed_task=wanted.task_folder is not None, agree=trust)
         task = task_of_run(reader, config.task, verb="resume")
-        control = reader.source(reader.programs[0]) if reader.programs else initial_source(config, task)
+        control = reader.files(reader.programs[0]) if reader.programs else initial_files(config, task)
         with open_evaluators(
             task,
             config.suite,
@@ -233,13 +232,13 @@ def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorP
     """Record the initial program, should the run have been cut off before that."""
     if archive.reader.programs:
         return
-    source = initial_source(config, evaluators.task)
-    if normalised_hash(source, language_of_task(evaluators.task)) != archive.reader.identity["initial"]:
+    program = initial_files(config, evaluators.task)
+    if program_hash(program) != archive.reader.identity["initial"]:
         raise ArchiveError(
             f"{archive.folder}: the run was cut off before its initial program was recorded, and "
             f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
         )
-    record_initial(archive, source, evaluators.judge(source), evaluators)
+    record_initial(archive, program, evaluators.judge(program), evaluators)
 
 
 def _to_exclude(archive: Archive, names: Sequence[str]) -> list[int]:

@@ -112,7 +112,7 @@ class Summaries:
             closing=closing,
             evidence=self._evidence.snapshot(),
             new=[self._facts.program(record, whole=self._advised) for record in new],
-            best_source="" if best is None else archive.reader.source(archive.reader.find(str(best.generation))),
+            best_source="" if best is None else archive.reader.files(archive.reader.find(str(best.generation))).only,
             ask=ask,
             outcomes=outcomes(archive.reader, self._history, self._evidence.facts) if self._advised else (),
             # Both are called by the thread that runs the round.

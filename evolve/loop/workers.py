@@ -3,6 +3,7 @@ again."""
 
 from functools import partial
 
+from evaluator.program_files import Files
 from evaluator.remote import WorkerActivity
 from evaluator.untrusted import one_line
 from evolve.archive.events import WorkerChange, WorkerEvent
@@ -67,7 +68,7 @@ def to_score_again(run: RunContext) -> list[ProgramRecord]:
 def scoring_again(run: RunContext, record: ProgramRecord) -> Steps:
     """Evaluate a program of an expelled worker at home, and record that; confirmed first, if it would be the best."""
     reader = run.archive.reader
-    work = partial(_judged_again, run.evaluators, reader.source(record), reader.best, record.generation)
+    work = partial(_judged_again, run.evaluators, reader.files(record), reader.best, record.generation)
     confirmation = yield Job(kind=JobKind.RESCORE, work=work, generation=record.generation)
     if record.generation not in reader.outdated:  # it was confirmed meanwhile
         return
@@ -80,8 +81,10 @@ def scoring_again(run: RunContext, record: ProgramRecord) -> Steps:
     run.tell(Confirmed(record=after, detail=detail, is_best=reader.best is after, held_out=held_out))
 
 
-def _judged_again(evaluators: EvaluatorPair, source: str, best: ProgramRecord | None, generation: int) -> Confirmation:
-    evaluation = evaluators.evaluator.evaluate(source)
+def _judged_again(
+    evaluators: EvaluatorPair, program: Files, best: ProgramRecord | None, generation: int
+) -> Confirmation:
+    evaluation = evaluators.evaluator.evaluate(program)
     if would_be_best(best, generation, evaluation):
-        return evaluators.confirm(source, evaluation)
+        return evaluators.confirm(program, evaluation)
     return Confirmation(evaluation=evaluation)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
+from evaluator.program_files import Files
 from evaluator.task import Task
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.core.completion import Completion
 from evolve.core.errors import PatchError
-from evolve.core.program import PatchKind, normalised_hash
-from evolve.lang.languages import Language
+from evolve.core.program import PatchKind, program_hash
+from evolve.lang.languages import language_of
 from evolve.patch import PatchReason, apply_patch, parse_patch
 from evolve.patch.features import features, lines_changed
 from evolve.patch.undefined import check_names
@@ -47,9 +48,8 @@ def build_program(
     answer: Completion,
     *,
     kind: PatchKind,
-    parent_source: str,
+    parent: Files,
     parent_works: bool,
-    language: Language,
     task: Task,
     known: Callable[[str], tuple[int, str] | None],
 ) -> NewProgram:
@@ -64,8 +64,11 @@ def build_program(
     if problem is not None:
         raise PatchError(*problem)
     patch = parse_patch(answer.text, kind)
+    ((path, parent_source),) = parent.pairs
+    language = language_of(path)
     source = apply_patch(patch, parent_source, language)
-    source_hash = normalised_hash(source, language)
+    files = Files.single(path, source)
+    source_hash = program_hash(files)
     before = known(source_hash)
     if before is not None:
         raise Duplicate(*before)
@@ -73,7 +76,7 @@ def build_program(
         check_names(source, parent_source=parent_source, parent_works=parent_works, entry_point=task.entry_point)
     return NewProgram(
         patch=patch,
-        source=source,
+        files=files,
         source_hash=source_hash,
         features=features(parent_source, source, language),
         lines=lines_changed(parent_source, source),

@@ -123,7 +123,7 @@ class Prompts:
     # -- templates ----------------------------------------------------------------------------------------------
 
     def _seen(self, request: Request) -> _Seen:
-        source, evaluation = request.parent.program.source, request.parent.evaluation
+        source, evaluation = request.parent.program.files.only, request.parent.evaluation
         crossing = request.kind is PatchKind.CROSS  # which takes from the others what it needs
         return _Seen(
             others=tuple(
@@ -132,7 +132,7 @@ class Prompts:
                     evaluation=other.evaluation,
                     description=first_sentence(other.program.origin.description),
                     instances=other.instances,
-                    shown=difference(other.program.source, source, self._language, whole_parts=crossing),
+                    shown=difference(other.program.files.only, source, self._language, whole_parts=crossing),
                 )
                 for other in sorted(request.inspirations, key=_worst_first)
             ),
@@ -160,7 +160,7 @@ class Prompts:
             inspirations=others,
             parent=request.parent,
             block_only=request.block_only,
-            marked=bool(marked_regions(request.parent.program.source)),
+            marked=bool(marked_regions(request.parent.program.files.only)),
             shown=_shown(request, self._language),
             orders=_orders(request.parent.evaluation),
             used=seen.used,
@@ -277,7 +277,7 @@ def _parts(request: Request) -> list[_Part]:
 
 def _shown(request: Request, language: Language) -> str:
     """What is shown of the parent: all of it, or the parts that may change, each between its markers."""
-    source = request.parent.program.source
+    source = request.parent.program.files.only
     blocks = marked_regions(source)
     if not request.block_only or not blocks:
         return source

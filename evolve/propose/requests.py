@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import chain
 
 from evaluator.evaluation import Evaluation, Outcome, headline_of_error
+from evaluator.program_files import Files
 from evolve.archive.events import AskedEvent, Status
 from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
@@ -68,7 +69,9 @@ class Requests:
         self._scored = lru_cache(maxsize=2 * elites)(self._read)
         self._changes = deque[Change | None](maxlen=CHANGES)
         self._taken_up = 0  # how many programs of the archive are among the changes, or were
-        self._source = lru_cache(maxsize=4 * elites)(lambda commit: archive.source(archive.find(commit)))
+        self._text = lru_cache(maxsize=4 * elites)(
+            lambda commit: "\n".join(archive.files(archive.find(commit)).values())
+        )
         self._returned = lru_cache(maxsize=2 * elites)(self._come_back)
         self._past = lru_cache(maxsize=16 * TRIED)(self._read_past)
         self._named = lru_cache(maxsize=8 * IN_FLIGHT)(self._read_named)
@@ -98,9 +101,13 @@ class Requests:
             returned=self._returned(choice.parent.commit),
         )
 
-    def source(self, record: ProgramRecord) -> str:
-        """The source of a program."""
-        return self._scored(record.commit).program.source
+    def files(self, record: ProgramRecord) -> Files:
+        """The files of a program."""
+        return self._scored(record.commit).program.files
+
+    def _read_text(self, commit: str) -> str:
+        """The texts of a program's files, one after the other."""
+        return "\n".join(self._archive.files(self._archive.find(commit)).values())
 
     def _read(self, commit: str) -> ScoredProgram:
         record = self._archive.find(commit)
@@ -130,7 +137,7 @@ class Requests:
     def _come_back(self, commit: str) -> tuple[Returned, ...]:
         """What came back on the way to a program: its nearest ancestors, each the parent of the next, are looked at."""
         line = reversed(self._line(commit)[:ANCESTORS])
-        return returned([(record.generation, self._source(record.commit)) for record in line])
+        return returned([(record.generation, self._text(record.commit)) for record in line])
 
     def _line(self, commit: str) -> list[ProgramRecord]:
         """A program and its ancestors, the nearest first: ANCESTORS, and all that are among the latest generations."""

@@ -93,7 +93,7 @@ def read_run(name: str, archive: RunReader) -> ComparedRun:
         warnings=tuple(against_best(archive)),
         self_judged=any(program.self_judged for program in archive.programs[:1]),
         priced=archive.spent.unpriced == 0,
-        source="" if best is None else archive.source(best),
+        source="" if best is None else archive.files(best).only,
         rescored=any(record is None for _, record in archive.best_history),
         solved=archive.finished == StopReason.CEILING,
     )

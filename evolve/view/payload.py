@@ -79,7 +79,7 @@ def generation_document(
     rows = instance_rows(archive, program, None if judge is None else judge[1])
     drawn, undrawn = pictures(archive, program)
     own = {
-        "code": archive.source(program),
+        "code": archive.files(program).only,
         "patch": archive.patch_text(program) if program.parents else None,
         "parent": None if view.parent is None else view.parent.generation,
         "children": list(archive.made_of.get(program.commit, ())),

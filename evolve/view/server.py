@@ -273,7 +273,7 @@ class _Answers:
     async def code(self, request: Request) -> Response:
         def found(archive: RunReader, number: int) -> dict[str, Any]:
             record = archive.program(number)
-            return {"code": None if record is None else archive.source(record)}
+            return {"code": None if record is None else archive.files(record).only}
 
         return await self._of_generation(request, found)
 

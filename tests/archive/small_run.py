@@ -24,7 +24,7 @@ from evolve.core.completion import Completion
 from evolve.core.errors import MachineError
 from evolve.core.program import Origin, PatchKind
 from evolve.core.usage import Usage
-from tests.builders import make_evaluation, make_made, make_question
+from tests.builders import make_evaluation, make_made, make_question, one_file
 from tests.loop.climbing import FORKS
 
 IDENTITY = {"task": "placement", "suite": "adrs", "seed": 0}
@@ -84,7 +84,7 @@ def record(
         island=island,
         source_hash=hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest(),
     )
-    return archive.evaluated(made, source=source, patch_text=patch_text if parents else "", answers=answers)
+    return archive.evaluated(made, files=one_file(source), patch_text=patch_text if parents else "", answers=answers)
 
 
 def ask(

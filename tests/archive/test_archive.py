@@ -151,7 +151,7 @@ def test_sources_patches_and_evaluations_come_back_as_they_were(folder: Path) ->
         child = record(
             archive, 1, parents=(initial.commit,), outcome=Outcome.TIMEOUT, detail="too slow", source="c = 3\n"
         )
-        assert archive.reader.source(initial) == "a = 1\r\nb = 2"
+        assert archive.reader.files(initial).only == "a = 1\r\nb = 2"
         assert (archive.reader.patch_text(initial), archive.reader.patch_text(child)) == ("", "<NAME> swap_two </NAME>")
         assert archive.reader.evaluation(child) == evaluation(21.5, Outcome.TIMEOUT, detail="too slow")
         assert (child.correct, child.outcome, child.metrics["runtime_s"]) == (False, Outcome.TIMEOUT, 0.25)
@@ -244,7 +244,7 @@ def test_a_reader_during_the_writing_sees_what_was_recorded_so_far(folder: Path)
             assert seen == writer.reader.fingerprint()
             ask(writer, writer.reader.next_generation)
             assert reader.fingerprint() == seen
-            assert [reader.source(program) for program in reader.programs]
+            assert [reader.files(program).only for program in reader.programs]
         with RunReader.open(folder) as reader:
             assert reader.fingerprint() == writer.reader.fingerprint() != seen
 

@@ -169,7 +169,7 @@ def test_a_missing_or_damaged_text_is_named(make_run) -> None:
     path.write_bytes(data[:10])
     with RunReader.open(run) as archive:
         with pytest.raises(ArchiveError, match=f"the object {blob} is damaged"):
-            archive.source(archive.find("1"))
+            archive.files(archive.find("1"))
         path.unlink()
         with pytest.raises(ArchiveError, match=f"the object {blob} is missing"):
-            archive.source(archive.find("1"))
+            archive.files(archive.find("1"))

@@ -156,7 +156,7 @@ def test_any_value_in_any_field_is_a_sentence_or_a_sound_archive(make_run_once, 
         with RunReader.open(run) as archive:
             archive.fingerprint()
             for record in archive.programs:
-                archive.source(record), archive.evaluation(record)
+                archive.files(record).only, archive.evaluation(record)
             for generation in archive.statuses:
                 archive.attempts(generation), archive.ended_generation(generation), archive.fault(generation)
             archive.unfinished(), archive.spent, archive.funnel
@@ -221,7 +221,7 @@ def test_the_run_itself_may_be_a_link_and_a_link_that_is_not_ours_is_let_alone(m
     (run / "notes").symlink_to("/dev/zero")
     (tmp_path / "linked").symlink_to(run)
     with Archive.open(tmp_path / "linked") as archive:
-        assert archive.reader.source(archive.reader.programs[0])
+        assert archive.reader.files(archive.reader.programs[0]).only
 
 
 def test_objects_are_not_borrowed_from_elsewhere(make_run, tmp_path) -> None:
@@ -254,7 +254,7 @@ def test_an_object_that_would_fill_the_memory_is_stopped(make_run, stated: int, 
         "import resource,sys; resource.setrlimit(resource.RLIMIT_AS, (400 * 2**20,) * 2)\n"
         "from pathlib import Path\nfrom evolve.archive.reader import RunReader\n"
         "from evolve.core.errors import ArchiveError\n"
-        "try:\n    a = RunReader.open(Path(sys.argv[1])); a.source(a.programs[0])\n"
+        "try:\n    a = RunReader.open(Path(sys.argv[1])); a.files(a.programs[0])\n"
         "except ArchiveError as e:\n    print(e)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code, str(run)], capture_output=True, text=True, check=True)
@@ -295,19 +295,19 @@ def test_a_pack_may_say_what_it_likes(make_run, entry) -> None:
     }[entry]
     _pack(run, [(name, made), (b"b" * 20, base)])
     with pytest.raises(ArchiveError, match=r"is (damaged|missing)"), RunReader.open(run) as archive:
-        archive.source(archive.programs[0])
+        archive.files(archive.programs[0])
 
 
 def test_what_git_packed_is_read_with_its_deltas(make_run) -> None:
     run = make_run(generations=7)
     with RunReader.open(run) as archive:
-        sources = [archive.source(record) for record in archive.programs]
+        sources = [archive.files(record).only for record in archive.programs]
     config = run / "programs.git" / "config"
     config.write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n")  # as a clone's is
     git(run, "gc", "-q", "--aggressive", "--prune=now")
     assert not _loose(run, "00").parent.parent.joinpath("aa").exists()
     with Archive.open(run) as archive:
-        assert [archive.reader.source(record) for record in archive.reader.programs] == sources
+        assert [archive.reader.files(record).only for record in archive.reader.programs] == sources
 
 
 def test_refs_that_are_not_text_are_repaired_and_a_missing_folder_of_objects_is_named(make_run) -> None:

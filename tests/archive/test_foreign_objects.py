@@ -70,7 +70,7 @@ def test_a_huge_tree_is_refused_at_once(make_run) -> None:
     run = make_run(generations=1)
     _replace_first_commit(run, _put(run, b"tree", bytes(15 * 2**20)))
     with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="a tree of more than"):
-        archive.source(archive.programs[0])
+        archive.files(archive.programs[0])
 
 
 def test_a_program_longer_than_any_is_not_given_to_anybody(make_run) -> None:
@@ -78,7 +78,7 @@ def test_a_program_longer_than_any_is_not_given_to_anybody(make_run) -> None:
     blob = _put(run, b"blob", b"a\nb\n" * 2**20)
     _replace_first_commit(run, _put(run, b"tree", b"100644 program.py\0" + bytes.fromhex(blob)))
     with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="the most for a program"):
-        archive.source(archive.programs[0])
+        archive.files(archive.programs[0])
 
 
 def test_an_index_that_names_more_than_its_pack_holds_is_not_used(make_run) -> None:
@@ -90,7 +90,7 @@ def test_an_index_that_names_more_than_its_pack_holds_is_not_used(make_run) -> N
             file.truncate(1032 + 28 * 2_300_000 + 40)
         (packs / f"pack-{number:040x}.pack").write_bytes(b"x")
     code = "import sys\nfrom pathlib import Path\nfrom evolve.archive.reader import RunReader\n"
-    code += "with RunReader.open(Path(sys.argv[1])) as a: print(len(a.source(a.programs[0])))"
+    code += "with RunReader.open(Path(sys.argv[1])) as a: print(len(a.files(a.programs[0]).only))"
     _run_within(300, code, run)
 
 

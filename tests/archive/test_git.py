@@ -16,7 +16,9 @@ def _texts(path: Path) -> list[str]:
     with RunReader.open(path) as archive:
         attempts = [attempt for generation in archive.statuses for attempt in archive.attempts(generation)]
         names = [name for attempt in attempts for name in (attempt.prompt, attempt.answer) if name is not None]
-        return [archive.source(p) + archive.patch_text(p) for p in archive.programs] + [archive.text(n) for n in names]
+        return [archive.files(p).only + archive.patch_text(p) for p in archive.programs] + [
+            archive.text(n) for n in names
+        ]
 
 
 def test_git_finds_nothing_wrong_and_the_history_reads_well(make_run) -> None:
@@ -90,7 +92,7 @@ def test_collecting_garbage_and_cloning_lose_nothing(make_run, tmp_path: Path) -
     with Archive.open(path) as archive:
         assert archive.reader.fingerprint() == before
         child = record(archive, 8, parents=(archive.reader.programs[0].commit,), source="new\n")
-        assert archive.reader.source(child) == "new\n"
+        assert archive.reader.files(child).only == "new\n"
     git(path, "fsck", "--strict")
     mirror = tmp_path / "mirror.git"
     git(path, "clone", "-q", "--mirror", ".", str(mirror))
@@ -102,10 +104,10 @@ def test_collecting_garbage_and_cloning_lose_nothing(make_run, tmp_path: Path) -
 def test_a_reader_goes_on_when_garbage_is_collected_meanwhile(make_run) -> None:
     path = make_run(generations=4)
     with RunReader.open(path) as archive:
-        first = archive.source(archive.programs[0])
+        first = archive.files(archive.programs[0]).only
         git(path, "gc", "-q", "--prune=now")
-        assert archive.source(archive.programs[0]) == first
-        assert [archive.source(program) for program in archive.programs]
+        assert archive.files(archive.programs[0]).only == first
+        assert [archive.files(program).only for program in archive.programs]
 
 
 def test_the_users_git_settings_change_nothing(write_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_hostile_texts_come_back_and_the_commit_says_what_the_harness_says(
             (attempt,) = archive.reader.attempts(1)
             assert attempt.prompt is not None
             assert attempt.answer is not None
-            assert (archive.reader.source(child), archive.reader.patch_text(child)) == (text, prompt)
+            assert (archive.reader.files(child).only, archive.reader.patch_text(child)) == (text, prompt)
             assert (archive.reader.text(attempt.answer), archive.reader.text(attempt.prompt)) == (text, prompt)
             assert _same(child.origin.patch_name, name)
             assert _same(child.origin.description, description)

@@ -131,10 +131,10 @@ def test_what_is_planted_for_git_is_not_obeyed(
 ) -> None:
     run = make_run(generations=7)
     with RunReader.open(run) as archive:
-        whole = [(program.commit, archive.source(program)) for program in archive.programs]
+        whole = [(program.commit, archive.files(program).only) for program in archive.programs]
     plant(run / "programs.git", planted, whole[0][0])
     with RunReader.open(run) as archive:
-        assert [(program.commit, archive.source(program)) for program in archive.programs] == whole
+        assert [(program.commit, archive.files(program).only) for program in archive.programs] == whole
     with Archive.open(run) as archive:
         objects = Objects(run / "programs.git")
         objects.blob("one more\n")
@@ -142,7 +142,9 @@ def test_what_is_planted_for_git_is_not_obeyed(
         objects.pack()
         objects.close()
         assert objects.trouble is None
-        assert [archive.reader.source(program) for program in archive.reader.programs] == [text for _, text in whole]
+        assert [archive.reader.files(program).only for program in archive.reader.programs] == [
+            text for _, text in whole
+        ]
     assert not ran.exists()
 
 
@@ -162,7 +164,7 @@ def test_an_object_larger_than_any_is_refused_by_its_header(make_run: Callable[.
     loose.parent.mkdir(exist_ok=True)
     loose.write_bytes(zlib.compress(b"commit %d\0" % (MAX_OBJECT + 1) + bytes(MAX_OBJECT + 1)))
     with RunReader.open(run) as archive, pytest.raises(ArchiveError, match=f"larger than {MAX_OBJECT} bytes"):
-        archive.source(program)
+        archive.files(program)
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_a_reader_follows_a_growing_run_and_waits_for_a_line_that_is_half_writte
                 record(writer, generation, parents=(writer.reader.programs[0].commit,), score=20 + generation / 10)
                 assert reader.more() == 3
                 assert (reader.best, list(reader.programs)) == (writer.reader.best, list(writer.reader.programs))
-                assert reader.source(reader.programs[-1]) == writer.reader.source(writer.reader.programs[-1])
+                assert reader.files(reader.programs[-1]).only == writer.reader.files(writer.reader.programs[-1]).only
             assert reader.fingerprint() == writer.reader.fingerprint()
             assert writer.reader.more() == 0
     whole = (folder / "journal.jsonl").read_bytes()

@@ -74,7 +74,7 @@ def test_a_long_run_has_few_files_and_git_finds_nothing_wrong(make_run) -> None:
     path = make_run(generations=LONG)
     files = [found for found in path.rglob("*") if found.is_file()]
     with RunReader.open(path) as archive:
-        programs = [archive.source(program) for program in archive.programs]
+        programs = [archive.files(program).only for program in archive.programs]
         assert len(files) < 0.2 * len(programs)
         assert len(programs) > 100
     git(path, "fsck", "--strict", "--full")
@@ -124,7 +124,7 @@ def test_git_collecting_during_a_run_removes_nothing(make_run, tmp_path: Path, g
         archive = writer.reader
         assert archive.fingerprint() == whole
         assert archive.deferred_writes == []
-        read = [archive.source(program) + archive.patch_text(program) for program in archive.programs]
+        read = [archive.files(program).only + archive.patch_text(program) for program in archive.programs]
         for generation in archive.statuses:
             for attempt in archive.attempts(generation):
                 assert attempt.prompt is not None
@@ -171,7 +171,7 @@ def test_git_killed_while_it_packs_loses_nothing(make_run, tmp_path: Path, monke
         git(path, "fsck", "--full")
     with Archive.open(path) as writer:
         assert writer.reader.fingerprint() == whole
-        assert all(writer.reader.source(program) for program in writer.reader.programs)
+        assert all(writer.reader.files(program).only for program in writer.reader.programs)
     assert not [found for found in (path / "programs.git/objects/pack").iterdir() if "tmp" in found.name]
 
 
@@ -284,7 +284,7 @@ def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: 
         kills += 1
         if kills % 3 == 0:
             with RunReader.open(path) as archive:
-                assert all(archive.source(program) for program in archive.programs)
+                assert all(archive.files(program).only for program in archive.programs)
             wait_for_packing(path)
             git(path, "fsck", "--full")
     assert kills > most // 2

@@ -24,7 +24,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.core.completion import Completion
 from evolve.core.program import Origin, PatchKind
 from evolve.view.payload import changes, run_document
-from tests.builders import make_made, make_question
+from tests.builders import make_made, make_question, one_file
 
 WORDS = Path(__file__).parents[2].joinpath("docs", "generation.md").read_text(encoding="utf-8").split()
 RULES = " ".join(WORDS[:1200])
@@ -99,7 +99,7 @@ def write(folder: Path, programs: int, source: str, evaluation: Evaluation, *, t
             origin=Origin(kind=PatchKind.DIFF, model="m", patch_name=f"step_{number}", description=prose(chance, 300)),
             source_hash=hashlib.sha256(made.encode()).hexdigest(),
         )
-        record = archive.evaluated(program, source=made, patch_text=patch, answers=None)
+        record = archive.evaluated(program, files=one_file(made), patch_text=patch, answers=None)
         sources[record.commit] = made
         latest = archive.reader.programs
         if (number + 1) % max(100, programs // 5) == 0 or number + 1 == 100:
@@ -140,7 +140,7 @@ def measure(folder: Path, programs: int) -> None:
         print(f"  the whole document of the run: {_milliseconds(lambda: run_document('run', reader)):.0f} ms")
         began = time.monotonic()
         for record in reader.programs[-100:]:
-            reader.source(record)
+            reader.files(record)
         print(f"  read a source in {10 * (time.monotonic() - began):.2f} ms")
     began = time.monotonic()
     subprocess.run([sys.executable, "-m", "evolve", "list", str(folder)], check=True, stdout=subprocess.DEVNULL)
@@ -152,7 +152,7 @@ def main() -> None:
     task = load_task("placement")
     source = task.initial.read_text()
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
+        evaluation = evaluator.evaluate(one_file(source))
     for texts in (False, True):
         print("with prompts of 25 KB and answers of 5 KB" if texts else "offline")
         with tempfile.TemporaryDirectory() as name:

@@ -19,6 +19,7 @@ from evaluator.evaluation import Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Instance, Limits, Suite
 from evaluator.task_files import load_task
+from tests.builders import one_file
 from tests.evaluator.tasks.bin_packing.slow_bin_packing import slow_bins
 
 TASK = load_task("bin_packing")
@@ -83,7 +84,7 @@ def sandboxed(data: dict[str, Any], answers: list[Any]) -> int | None:
     """The number of bins that these answers use; None where they fail."""
     suite = Suite(name="drawn", instances=(Instance(index=0, data=data),), limits=LIMITS, digest="")
     with SandboxedEvaluator(TASK, suite, workers=1) as evaluator:
-        cost = evaluator.evaluate(PROGRAM.format(answers=answers)).results[0].cost
+        cost = evaluator.evaluate(one_file(PROGRAM.format(answers=answers))).results[0].cost
     return None if cost is None else int(cost)
 
 

@@ -23,6 +23,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.places import PROGRAMS
 from evaluator.task_files import load_task
 from evaluator.tasks.circle_packing.judge import judge
+from tests.builders import one_file
 from tests.evaluator.tasks.circle_packing.slow_circle_packing import slow_verdict
 
 Answer = list[Any]
@@ -153,7 +154,7 @@ def references(seeds: int) -> None:
             seeded = source.replace("SEED = 1\n", f"SEED = {seed}\n")
             if seed > 1 and seeded == source:
                 raise SystemExit(f"{BASELINE}: has no line `SEED = 1`")
-            evaluation = evaluator.evaluate(seeded)
+            evaluation = evaluator.evaluate(one_file(seeded))
             values = [None if result.cost is None else float(result.cost) for result in evaluation.results]
             print(f"seed {seed}: {evaluation.outcome}, {evaluation.runtime_s:.1f} s of CPU per instance, {values}")
             for index, value in enumerate(values):

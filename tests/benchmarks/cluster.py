@@ -19,11 +19,13 @@ from statistics import median
 
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.opening import open_evaluator
+from evaluator.program_files import Files
 from evaluator.remote import RemoteEvaluator, WorkerActivity
 from evaluator.task import Task
 from evaluator.task_files import load_task
-from evolve.cluster.addresses import read_address
 from evolve.cluster.remote import open_remote
+from evolve.core.clusters import read_address
+from tests.builders import one_file
 
 SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
 SECONDS, TURNS = (0.01, 0.1, 1.0), {0.01: 100, 0.1: 40, 1.0: 10}
@@ -56,7 +58,7 @@ def patient_task() -> Iterator[Task]:
 @contextmanager
 def cluster(task: Task, workers: int, at_home: int) -> Iterator[RemoteEvaluator]:
     """An evaluator on so many workers, each of which has its task."""
-    suite, control = task.suite(), task.initial.read_text()
+    suite, control = task.suite(), task.initial_files()
     with (
         open_evaluator(task, suite, workers=at_home) as home,
         open_remote(read_address(f"dask:local:{workers}"), task, suite, control=control, level=home.sandbox) as remote,
@@ -66,16 +68,16 @@ def cluster(task: Task, workers: int, at_home: int) -> Iterator[RemoteEvaluator]
         yield RemoteEvaluator(home, remote)
 
 
-def took(evaluate: Callable[[str], Evaluation], source: str) -> float:
+def took(evaluate: Callable[[Files], Evaluation], program: Files) -> float:
     began = time.perf_counter()
-    assert evaluate(source).outcome is Outcome.OK
+    assert evaluate(program).outcome is Outcome.OK
     return time.perf_counter() - began
 
 
 def overhead() -> None:
     with patient_task() as task, cluster(task, 1, 1) as evaluator:
         for seconds in SECONDS:
-            sources = [program(seconds, number) for number in range(TURNS[seconds])]
+            sources = [one_file(program(seconds, number)) for number in range(TURNS[seconds])]
             pairs = [(took(evaluator.evaluate, source), took(evaluator.home.evaluate, source)) for source in sources]
             there, here = (1000 * median(side) for side in zip(*pairs, strict=True))
             more = 1000 * median(a - b for a, b in pairs)
@@ -84,8 +86,8 @@ def overhead() -> None:
             )
 
 
-def all_of(evaluate: Callable[[str], Evaluation], in_flight: int) -> float:
-    sources = [program(EACH_S, number) for number in range(CANDIDATES)]
+def all_of(evaluate: Callable[[Files], Evaluation], in_flight: int) -> float:
+    sources = [one_file(program(EACH_S, number)) for number in range(CANDIDATES)]
     began = time.perf_counter()
     with ThreadPoolExecutor(in_flight) as threads:
         assert all(evaluation.outcome is Outcome.OK for evaluation in threads.map(evaluate, sources))

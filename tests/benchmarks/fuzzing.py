@@ -325,7 +325,7 @@ def read_archive(run: Path, folder: Path | None) -> str:
                 if record.correct and record.ceiling is not None and record.combined_score > record.ceiling + 1e-6:
                     raise Wrong(f"generation {record.generation} is above its ceiling")
             if archive.best is not None:
-                archive.source(archive.best), archive.evaluation(archive.best)
+                archive.files(archive.best).only, archive.evaluation(archive.best)
             for generation in range(archive.next_generation):
                 archive.attempts(generation)
             archive.fingerprint()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.evaluation import Evaluation
+from evaluator.program_files import Files
 from evaluator.task_files import load_task
 from evolve.core.completion import Completion
 from evolve.core.config import build_config
@@ -36,7 +37,7 @@ class AtOnce:
         return 0.0
 
     def answer(self, request: Request, prompt: str | None, observe: object) -> Completion:
-        first = request.parent.program.source.split(MARK, 1)[1].split("\n", 1)[0]
+        first = request.parent.program.files.only.split(MARK, 1)[1].split("\n", 1)[0]
         text = f"<<<<<<< SEARCH\n{first}\n=======\nVARIANT = {request.generation}\n{first}\n>>>>>>> REPLACE"
         return Completion(text=f"<NAME>variant</NAME>\n<DESCRIPTION>a constant</DESCRIPTION>\n<DIFF>\n{text}\n</DIFF>")
 
@@ -52,10 +53,10 @@ class Timed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._evaluator, name)
 
-    def evaluate(self, source: str) -> Evaluation:
+    def evaluate(self, program: Files) -> Evaluation:
         began = time.thread_time()
         try:
-            return self._evaluator.evaluate(source)
+            return self._evaluator.evaluate(program)
         finally:
             with self._lock:
                 self.cpu_s += time.thread_time() - began

@@ -28,7 +28,7 @@ from evolve.archive.reader import RunReader
 from evolve.core.completion import Completion
 from evolve.review.generations import all_generations
 from evolve.view import payload
-from tests.builders import make_made, make_question
+from tests.builders import make_made, make_question, one_file
 
 VIEWS = ("generations", "tree", "instances", "failures", "meta", "calls", "about", "program/1", "")
 
@@ -56,7 +56,7 @@ def next_program(writer: Archive, number: int) -> float:
     writer.asked(make_question(number, [parent]), None)
     writer.answered(number, 0, Completion(text="one more"))
     made = make_made(number, again, parents=(parent.commit,), origin=parent.origin, source_hash=f"{number:064x}")
-    writer.evaluated(made, source=f"x = {number}\n", patch_text="one more", answers=None)
+    writer.evaluated(made, files=one_file(f"x = {number}\n"), patch_text="one more", answers=None)
     return time.time()
 
 
@@ -148,7 +148,7 @@ def main() -> None:
     task = load_task("placement")
     source = task.initial.read_text()
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
+        evaluation = evaluator.evaluate(one_file(source))
     with tempfile.TemporaryDirectory() as name:
         write(Path(name) / "run", attempts, source, evaluation, texts=True)
         measure(Path(name) / "run", attempts)

@@ -106,8 +106,8 @@ def measure(folder: Path) -> None:
         for attempt in asked:
             choice = archive.generations[attempt.generation]
             if attempt.prompt is not None and choice.inspirations:
-                parent = set(_lines(archive.source(archive.find(attempt.parent))))
-                sources = [archive.source(archive.find(commit)) for commit in choice.inspirations]
+                parent = set(_lines(archive.files(archive.find(attempt.parent)).only))
+                sources = [archive.files(archive.find(commit)).only for commit in choice.inspirations]
                 lines = [line for source in sources for line in _lines(source)]
                 repeated = sum(line in parent for line in lines) / max(1, len(lines))
                 taken = dict(sections(archive.text(attempt.prompt))).get(OTHERS, 0)

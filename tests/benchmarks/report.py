@@ -25,7 +25,7 @@ def main() -> None:
             attempts = [attempt for number in archive.statuses for attempt in archive.attempts(number)]
             prompts = sum(len(archive.text(one.prompt)) for one in attempts if one.prompt)
             answers = sum(len(archive.text(one.answer)) for one in attempts if one.answer)
-            sources = [archive.source(record) for record in archive.programs]
+            sources = [archive.files(record).only for record in archive.programs]
             print(f"  {len(sources)} programs, {sum(map(len, sources)) / 1e6:.1f} MB of code")
             print(f"  prompts {prompts / 1e6:.1f} MB, answers {answers / 1e6:.1f} MB")
         began = time.monotonic()

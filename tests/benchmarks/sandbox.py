@@ -22,6 +22,7 @@ from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TRIVIAL = """def compute_model_placement(gpu_num, models):
@@ -101,7 +102,7 @@ def main() -> None:
             with SandboxedEvaluator(
                 task, suite, workers=WORKERS, confined=SandboxOptions(confinement=confinement)
             ) as evaluator:
-                rates[name].append(rate(lambda _: evaluator.evaluate(TRIVIAL), count // 3))
+                rates[name].append(rate(lambda _: evaluator.evaluate(one_file(TRIVIAL)), count // 3))
                 latencies[name].append(fork_to_loaded_ms(settings, confinement, evaluator, 50))
     with tempfile.TemporaryDirectory() as folder:
         plain = interpreters(Path(folder), "", count // 4)

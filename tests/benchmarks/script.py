@@ -18,6 +18,7 @@ from pathlib import Path
 from evaluator.opening import open_evaluator
 from evaluator.task import Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 WORKERS = 2
 RESULT = '{"correct": true, "combined_score": 1.0}'
@@ -49,7 +50,7 @@ def measure(task: Task, candidates: int) -> str:
     """One line of figures."""
     with open_evaluator(task, task.suite(), workers=WORKERS) as evaluator, ThreadPoolExecutor(WORKERS) as threads:
         sources = [f"{PROGRAM}# {number}\n" for number in range(candidates)]
-        evaluator.evaluate(PROGRAM)
+        evaluator.evaluate(one_file(PROGRAM))
         began, own, children = time.perf_counter(), *cpu_s()
         found = list(threads.map(evaluator.evaluate, sources))
         wall = time.perf_counter() - began

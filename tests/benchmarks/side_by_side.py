@@ -23,6 +23,7 @@ from typing import Final
 from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 SUITES: Final = {"or3": "bin_packing", "skewed": "placement", "tight": "placement", "published": "txn_scheduling"}
 ORDERS: Final = 5
@@ -109,8 +110,10 @@ def reordered(task: Task, suite: Suite) -> list[Suite]:
 
 def scored(source: str, evaluators: list[OpenedEvaluator], held_out: OpenedEvaluator | None) -> Scored:
     """What a program comes to. One that fails somewhere has the score of a failed program there."""
-    scores = [evaluator.evaluate(source).combined_score for evaluator in evaluators]
-    return Scored(suite=median(scores), held_out=None if held_out is None else held_out.evaluate(source).combined_score)
+    scores = [evaluator.evaluate(one_file(source)).combined_score for evaluator in evaluators]
+    return Scored(
+        suite=median(scores), held_out=None if held_out is None else held_out.evaluate(one_file(source)).combined_score
+    )
 
 
 def report(name: str, initial: float, pairs: list[tuple[float, float]]) -> None:

@@ -16,7 +16,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.archive.ranking import would_be_best
-from tests.builders import recorded
+from tests.builders import one_file, recorded
 
 SORTING = Path(__file__).resolve().parent.parent / "data" / "sorting"
 SLOWER, FASTER = 6, 5
@@ -55,12 +55,12 @@ def main() -> None:
     try:
         with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
             for number in range(1, repetitions + 1):
-                first, second, third = map(evaluator.evaluate, (slow, equal, fast))
+                first, second, third = map(evaluator.evaluate, map(one_file, (slow, equal, fast)))
                 best = recorded(first)
                 equals += would_be_best(best, 1, second)
                 fasters += would_be_best(best, 1, third)
                 for source, evaluation in ((slow, first), (equal, second), (fast, third)):
-                    disagreeing += not evaluator.examine(source, evaluation).correct
+                    disagreeing += not evaluator.examine(one_file(source), evaluation).correct
                 print(f"{number:3}  {shown(first)}   equal {shown(second)}   faster {shown(third)}", flush=True)
     finally:
         for process in busy:

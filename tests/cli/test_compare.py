@@ -7,7 +7,7 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.core.program import Origin, PatchKind
-from tests.builders import make_made, make_question
+from tests.builders import make_made, make_question, one_file
 from tests.journals import rewrite
 
 
@@ -27,7 +27,7 @@ def make_run(tmp_path, monkeypatch, make_evaluation):
                     archive.answered(generation, 0, _answer())
                     made["origin"] = Origin(kind=PatchKind.DIFF, model="offline", patch_name="a", description="")
                 event = make_made(generation, evaluation, **made)
-                archive.evaluated(event, source=f"a = {value}\n", patch_text="", answers=None)
+                archive.evaluated(event, files=one_file(f"a = {value}\n"), patch_text="", answers=None)
             archive.stopped("generations")
 
     return make

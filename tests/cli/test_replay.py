@@ -7,6 +7,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.objective import Objective
 from evaluator.task_files import built_in_tasks, load_task
 from evaluator.version import version_of
+from tests.builders import one_file
 from tests.journals import rewrite
 
 
@@ -16,7 +17,7 @@ def recorded_real(recorded_runs):
     task = load_task("placement")
     source = task.initial.read_text(encoding="utf-8")
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
+        evaluation = evaluator.evaluate(one_file(source))
     run = recorded_runs("real")
     run.initial(source, evaluation)
     return run.archive.reader
@@ -47,7 +48,7 @@ def test_the_answers_of_a_task_that_ships_are_judged_again_by_its_name(recorded_
     task = load_task("placement")
     source = task.initial.read_text(encoding="utf-8")
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        confirmed = evaluator.examine(source, evaluator.evaluate(source))
+        confirmed = evaluator.examine(one_file(source), evaluator.evaluate(one_file(source)))
     run = recorded_runs("confirmed", task_digest=task.digest)
     run.initial(source, confirmed)
     bring(run.archive.reader)
@@ -96,7 +97,7 @@ def test_a_program_that_failed_strictly_fails_again_the_same(evolve_json, record
         "    placement = {", "    models.sort(key=lambda m: m.model_name)\n    placement = {", 1
     )
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.examine(source, evaluator.evaluate(source))
+        evaluation = evaluator.examine(one_file(source), evaluator.evaluate(one_file(source)))
     assert evaluation.outcome.value == "nondeterministic"
     run = recorded_runs("named")
     run.initial(source, evaluation)
@@ -151,7 +152,7 @@ def test_a_forged_value_above_the_proven_bound_of_a_task_to_maximise_is_never_a_
     task = load_task("circle_packing")
     source = task.initial.read_text(encoding="utf-8")
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
+        evaluation = evaluator.evaluate(one_file(source))
     identity = {"task": task.name, "suite": task.suite().name, "evaluator_version": evaluation.evaluator_version}
     run = recorded_runs("packed", config="task: circle_packing\n", **identity)
     run.initial(source, evaluation)

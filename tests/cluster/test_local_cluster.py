@@ -24,6 +24,7 @@ from evaluator.task_files import load_task
 from evolve.cluster.local import LocalCluster
 from evolve.cluster.remote import ClusterRemote, OpenScheduler, Patience, open_remote
 from evolve.core.clusters import ClusterAddress
+from tests.builders import one_file
 from tests.script_folders import GOOD, make_task, says
 
 SECRET = "sk-cluster-5d1e77"
@@ -51,7 +52,7 @@ HOSTILE = Path(__file__).parent / "hostile_worker.py"
 def serving(
     task: Task, address: ClusterAddress, patience: Patience = PATIENCE
 ) -> Iterator[tuple[RemoteEvaluator, OpenedEvaluator, ClusterRemote]]:
-    suite, control = task.suite(), task.initial.read_text(encoding="utf-8")
+    suite, control = task.suite(), task.initial_files()
     with (
         open_evaluator(task, suite, workers=1) as home,
         open_remote(address, task, suite, control=control, level=home.sandbox, patience=patience) as remote,
@@ -120,9 +121,9 @@ def test_workers_give_the_evaluation_of_the_head_and_see_no_key(
 ) -> None:
     with serving(smallest, address) as (evaluator, home, remote):
         for source in (HONEST, WORST, "", "def smallest(items):\n    return 1 / 0\n"):
-            there = evaluator.evaluate(source)
+            there = evaluator.evaluate(one_file(source))
             assert there.on is not None
-            assert without_times(there) == without_times(home.evaluate(source))
+            assert without_times(there) == without_times(home.evaluate(one_file(source)))
         assert sum(worker.done for worker in remote.workers()) == 4
         until(lambda: all_idle(remote))
         assert {worker.level for worker in remote.workers()} == {home.sandbox}
@@ -136,9 +137,9 @@ def test_workers_give_the_evaluation_of_the_head_and_see_no_key(
 @pytest.mark.slow
 def test_an_examined_program_is_evaluated_at_home(smallest: Task, address: ClusterAddress) -> None:
     with serving(smallest, address) as (evaluator, home, _):
-        examined = evaluator.examine(HONEST, evaluator.evaluate(HONEST))
+        examined = evaluator.examine(one_file(HONEST), evaluator.evaluate(one_file(HONEST)))
         assert examined.on is None
-        assert without_times(examined) == without_times(home.examine(HONEST, home.evaluate(HONEST)))
+        assert without_times(examined) == without_times(home.examine(one_file(HONEST), home.evaluate(one_file(HONEST))))
 
 
 @pytest.mark.slow
@@ -147,16 +148,16 @@ def test_a_conversation_and_a_script_are_judged_at_home(tmp_path: Path, address:
     for task, sources in ((load_task(str(ONLINE)), [FIRST_FIT]), (script, [GOOD, says(correct=False), "1 / 0\n"])):
         with serving(task, address) as (evaluator, home, _):
             for source in sources:
-                there = evaluator.evaluate(source)
+                there = evaluator.evaluate(one_file(source))
                 assert there.on is not None
                 assert there.self_judged is task.self_judged
-                assert without_times(there) == without_times(home.evaluate(source))
+                assert without_times(there) == without_times(home.evaluate(one_file(source)))
 
 
 @pytest.mark.slow
 def test_programs_of_placement_have_the_scores_of_the_head(address: ClusterAddress) -> None:
     task = load_task("placement")
-    sources = [path.read_text(encoding="utf-8") for path in sorted(task.initial.parent.glob("*.py"))[:6]]
+    sources = [one_file(path.read_text(encoding="utf-8")) for path in sorted(task.initial.parent.glob("*.py"))[:6]]
     with serving(task, address) as (evaluator, home, _), ThreadPoolExecutor(4) as threads:
         for there, source in zip(threads.map(evaluator.evaluate, sources), sources, strict=True):
             assert without_times(there) == without_times(home.evaluate(source))
@@ -187,7 +188,7 @@ class Started:
 
     def _run(self) -> None:
         try:
-            self.result = self._evaluator.evaluate(self._source)
+            self.result = self._evaluator.evaluate(one_file(self._source))
         except (WorkerLost, EvaluationCancelled) as error:
             self.result = error
 
@@ -258,13 +259,13 @@ def test_a_worker_may_be_avoided_or_asked_for(smallest: Task, address: ClusterAd
         until(lambda: all_idle(remote))
         for name, other in (("local-1", "local-2"), ("local-2", "local-1")):
             for evaluation in (
-                evaluator.evaluate(HONEST, only=name),
-                evaluator.evaluate(HONEST, avoid=frozenset({other})),
+                evaluator.evaluate(one_file(HONEST), only=name),
+                evaluator.evaluate(one_file(HONEST), avoid=frozenset({other})),
             ):
                 assert evaluation.on is not None
                 assert evaluation.on.worker == name
         remote.expel("local-1", "it was wrong")
-        expelled = evaluator.evaluate(HONEST, avoid=frozenset({"local-2"})).on
+        expelled = evaluator.evaluate(one_file(HONEST), avoid=frozenset({"local-2"})).on
         assert expelled is not None
         assert expelled.worker == "local-2", "the only one that is left"
         assert [worker.why for worker in remote.workers()] == ["it was wrong", ""]
@@ -273,7 +274,7 @@ def test_a_worker_may_be_avoided_or_asked_for(smallest: Task, address: ClusterAd
 @pytest.mark.slow
 def test_a_worker_that_differs_is_refused_with_the_difference(smallest: Task, address: ClusterAddress) -> None:
     short = replace(PATIENCE, none_s=4)
-    suite, control = smallest.suite(), HONEST
+    suite, control = smallest.suite(), one_file(HONEST)
     with open_remote(address, smallest, suite, control=control, level="strong", patience=short) as remote:
         remote.wait_for_worker()
     other = replace(suite, digest="0" * 64)
@@ -281,7 +282,7 @@ def test_a_worker_that_differs_is_refused_with_the_difference(smallest: Task, ad
         open_remote(address, smallest, other, control=control, level="standard", patience=short) as remote,
         pytest.raises(HarnessError, match=r"local-1 on .*: refused, the evaluator of this task differs"),
     ):
-        remote.run(HONEST)
+        remote.run(one_file(HONEST))
 
 
 @pytest.mark.slow
@@ -292,7 +293,7 @@ def test_an_address_without_a_scheduler_is_named(smallest: Task) -> None:
         serving(smallest, nobody, short) as (evaluator, _, _remote),
         pytest.raises(HarnessError, match=r"127\.0\.0\.1:9"),
     ):
-        evaluator.evaluate(HONEST)
+        evaluator.evaluate(one_file(HONEST))
 
 
 @pytest.mark.slow
@@ -300,7 +301,7 @@ def test_a_scheduler_that_others_reach_without_tls_is_warned_of(smallest: Task) 
     suite, address = smallest.suite(), ClusterAddress(scheduler="tcp://192.0.2.1:8786")
     with (
         pytest.warns(OpenScheduler, match="without TLS"),
-        open_remote(address, smallest, suite, control=HONEST, level="standard"),
+        open_remote(address, smallest, suite, control=one_file(HONEST), level="standard"),
     ):
         pass
 
@@ -356,7 +357,7 @@ def test_an_odd_reply_is_its_workers_fault(started: Callable[..., Any], smallest
             open_evaluator(smallest, smallest.suite(), workers=1) as home,
             pytest.raises(WorkerLost, match="worker liar on") as caught,
         ):
-            RemoteEvaluator(home, remote).evaluate(HONEST)
+            RemoteEvaluator(home, remote).evaluate(one_file(HONEST))
         assert why in caught.value.why
         assert states(remote)["liar"] is WorkerActivity.EXPELLED
 
@@ -365,7 +366,7 @@ def test_an_odd_reply_is_its_workers_fault(started: Callable[..., Any], smallest
 def test_a_reply_that_is_larger_than_it_seems_reaches_no_head(started: Callable[..., Any], smallest: Task) -> None:
     with hostile(started, smallest, "hidden gigabyte", "") as remote:
         with pytest.raises(WorkerLost, match="worker liar on"):
-            remote.run(HONEST)
+            remote.run(one_file(HONEST))
         assert states(remote)["liar"] in (WorkerActivity.EXPELLED, WorkerActivity.LOST)
 
 
@@ -378,7 +379,7 @@ def test_a_pickle_that_runs_code_changes_nothing_of_the_head(
     there.touch()
     with hostile(started, smallest, "pickle", f"{target},{os.getpid()}") as remote:
         with pytest.raises(WorkerLost, match="worker liar on"):
-            remote.run(HONEST)
+            remote.run(one_file(HONEST))
         assert states(remote)["liar"] is WorkerActivity.EXPELLED
     assert there.exists()
     assert not target.exists()
@@ -387,13 +388,13 @@ def test_a_pickle_that_runs_code_changes_nothing_of_the_head(
 @pytest.mark.slow
 def test_a_better_programs_answers_do_not_survive_at_home(started: Callable[..., Any], smallest: Task) -> None:
     with open_evaluator(smallest, smallest.suite(), workers=1) as home:
-        recording = home.record(HONEST).process
+        recording = home.record(one_file(HONEST)).process
         assert recording is not None
         best = ",".join(turn.replies[0].answer for turn in recording.turns[1:])
         with hostile(started, smallest, "better", best) as remote:
             evaluator = RemoteEvaluator(home, remote)
-            claimed = evaluator.evaluate(WORST)
-            assert claimed.combined_score == home.evaluate(HONEST).combined_score
+            claimed = evaluator.evaluate(one_file(WORST))
+            assert claimed.combined_score == home.evaluate(one_file(HONEST)).combined_score
             examined = evaluator.examine(WORST, claimed)
-            assert examined.combined_score == home.evaluate(WORST).combined_score
+            assert examined.combined_score == home.evaluate(one_file(WORST)).combined_score
             assert examined.outcome is Outcome.OK

@@ -32,6 +32,7 @@ from evolve.review.generations import csv_text
 from evolve.review.run_view import HEAD, RunView
 from evolve.review.scores import range_text
 from evolve.view.payload import run_document
+from tests.builders import one_file
 from tests.journals import rewrite
 from tests.loop.climbing import ROOT, events, finish
 from tests.loop.drawing import configure
@@ -216,7 +217,7 @@ def test_an_interrupt_waits_for_no_orders_and_resume_makes_up_for_them(
 def _interrupted_in_the_new_orders(folder: Path) -> None:
     """Ctrl-C as soon as their evaluator is open."""
     task, control, interrupt = load_task(str(TASK)), (TASK / "initial.py").read_text(), threading.Event()
-    with open_evaluators(task, "six", workers=1, control=control) as pair, Archive.open(folder) as archive:
+    with open_evaluators(task, "six", workers=1, control=one_file(control)) as pair, Archive.open(folder) as archive:
         opened = pair.others
         assert opened is not None
 
@@ -246,7 +247,9 @@ def examined(line: str, *, suite: str = "six", seed: int = 0) -> tuple[Evaluatio
     task = load_task(str(TASK))
     source = (TASK / "initial.py").read_text().replace("# next", line)
     with open_evaluator(task, task.suite(suite), workers=1, seed=seed) as evaluator:
-        return evaluator.examine(source, evaluator.evaluate(source)), evaluator.in_new_orders(source)
+        return evaluator.examine(one_file(source), evaluator.evaluate(one_file(source))), evaluator.in_new_orders(
+            one_file(source)
+        )
 
 
 def test_the_seed_draws_ten_different_orders() -> None:
@@ -286,8 +289,8 @@ def test_a_task_without_permuted_has_no_range() -> None:
     task = load_task(str(ROOT / "tests" / "data" / "climb"))
     source = task.initial.read_text()
     with open_evaluator(task, task.suite(None), workers=1) as evaluator:
-        found = evaluator.examine(source, evaluator.evaluate(source))
-        assert evaluator.in_new_orders(source) is None
+        found = evaluator.examine(one_file(source), evaluator.evaluate(one_file(source)))
+        assert evaluator.in_new_orders(one_file(source)) is None
     assert found.strict is not None
     assert (found.strict.agrees, found.confirmed, rank_score(found)) == (True, None, found.combined_score)
 

@@ -9,6 +9,7 @@ from evaluator.certificate import MOST_KEPT, KeptAnswers, judge_again
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 INITIAL = "# EVOLVE-BLOCK-START\ndef answer(x):\n    return x\n# EVOLVE-BLOCK-END\n"
 COUNTS = "INSTANCES = [[3, 1], [2]]\ndef judge(instance, answer):\n    return len(answer)\n"
@@ -34,9 +35,9 @@ def written(folder: Path, judge: str) -> str:
 def examined(folder: Path, judge: str, source: str = INITIAL) -> Evaluation:
     task = load_task(written(folder, judge))
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
+        evaluation = evaluator.evaluate(one_file(source))
         assert evaluation.answers is None, "the answers of a program that is not examined are kept nowhere"
-        return evaluator.examine(source, evaluation)
+        return evaluator.examine(one_file(source), evaluation)
 
 
 @pytest.mark.parametrize(

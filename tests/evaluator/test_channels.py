@@ -16,6 +16,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 # A page of libc's file is in the memory of every process. One candidate waits on a futex there, the other one wakes it.
@@ -53,10 +54,10 @@ def suite(smallest: Task) -> Suite:
 def heard(evaluator: SandboxedEvaluator) -> bool:
     """Whether a waiting candidate was woken by another one that ran at the same time."""
     found: list[bool] = []
-    waiting = threading.Thread(target=lambda: found.append(evaluator.evaluate(WAITS).results[0].cost == 1))
+    waiting = threading.Thread(target=lambda: found.append(evaluator.evaluate(one_file(WAITS)).results[0].cost == 1))
     waiting.start()
     while waiting.is_alive():
-        evaluator.evaluate(WAKES)
+        evaluator.evaluate(one_file(WAKES))
     return found[0]
 
 
@@ -92,7 +93,7 @@ def test_locks_of_its_own_work(smallest: Task, suite: Suite, level: str) -> None
     if level == "strong" and bubblewrap.find() is None:
         pytest.skip("bubblewrap is not installed")
     with SandboxedEvaluator(smallest, suite, workers=1, confined=confinement(level)) as evaluator:
-        evaluation = evaluator.evaluate(LOCKS)
+        evaluation = evaluator.evaluate(one_file(LOCKS))
         assert evaluation.correct, evaluation.detail
 
 
@@ -117,12 +118,12 @@ def test_while_a_program_is_confirmed_no_other_candidate_runs(folder: Path) -> N
         SandboxedEvaluator(task, task.suite(), workers=3) as evaluator,
         SandboxedEvaluator(task, task.suite(), workers=1, alone=True) as second,
     ):
-        first = evaluator.evaluate(SLOW)
+        first = evaluator.evaluate(one_file(SLOW))
         done = threading.Event()
 
         def others() -> None:
             while not done.is_set():
-                assert evaluator.evaluate(SLOW).correct
+                assert evaluator.evaluate(one_file(SLOW)).correct
 
         threads = [threading.Thread(target=others) for _ in range(2)]
         for thread in threads:
@@ -131,7 +132,7 @@ def test_while_a_program_is_confirmed_no_other_candidate_runs(folder: Path) -> N
         judged.unlink()
         seen: list[list[str]] = []
         try:
-            for confirm in (lambda: evaluator.examine(SLOW, first), lambda: second.evaluate(SLOW)):
+            for confirm in (lambda: evaluator.examine(one_file(SLOW), first), lambda: second.evaluate(one_file(SLOW))):
                 until(lambda: judged.exists() and len(judged.read_text().split()) > 4)
                 confirm()
                 until(lambda: judged.read_text().split()[-1] != me)
@@ -160,7 +161,7 @@ def test_who_waits_to_be_alone_can_be_cancelled(smallest: Task) -> None:
 
         def run(evaluator: SandboxedEvaluator, source: str) -> None:
             try:
-                evaluator.evaluate(source)
+                evaluator.evaluate(one_file(source))
             except EvaluatorError as error:
                 found.append(error)
 

@@ -15,6 +15,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 FOR_EVER = "def smallest(items):\n    while True: pass\n"
@@ -70,13 +71,13 @@ def until(true: Callable[[], bool]) -> None:
 def test_cancelling_ends_what_runs_and_what_waits(smallest: Task, source: str) -> None:
     before = descendants(os.getpid())
     with SandboxedEvaluator(smallest, patient(smallest), workers=1) as evaluator:
-        waiting = Waiting(*[lambda: evaluator.evaluate(source)] * 4)
+        waiting = Waiting(*[lambda: evaluator.evaluate(one_file(source))] * 4)
         until(lambda: len(descendants(os.getpid()) - before) > 1)
         evaluator.cancel()
         assert waiting.ended()
         assert [type(found) for found in waiting.found] == [EvaluationCancelled] * 4
         with pytest.raises(EvaluationCancelled):
-            evaluator.evaluate(HONEST)
+            evaluator.evaluate(one_file(HONEST))
     assert gone(descendants(os.getpid()) - before)
 
 
@@ -84,12 +85,12 @@ def test_cancelling_ends_an_examination_wherever_it_is(smallest: Task) -> None:
     """One is waiting for the next second, the others start the second pool of workers, or ask."""
     with SandboxedEvaluator(smallest, patient(smallest), workers=2) as evaluator:
         once = "first = []\ndef smallest(items):\n    while first: pass\n    return items.index(min(items))\n"
-        evaluations = [(source, evaluator.evaluate(source)) for source in (READS_A_CLOCK, once, HONEST)]
+        evaluations = [(source, evaluator.evaluate(one_file(source))) for source in (READS_A_CLOCK, once, HONEST)]
         hangs = once.replace("first = []", "first = [1]")
         waiting = Waiting(
-            lambda: evaluator.examine(READS_A_CLOCK, evaluations[0][1]),
-            lambda: evaluator.examine(hangs, evaluations[1][1]),
-            lambda: evaluator.examine(hangs, evaluations[2][1]),
+            lambda: evaluator.examine(one_file(READS_A_CLOCK), evaluations[0][1]),
+            lambda: evaluator.examine(one_file(hangs), evaluations[1][1]),
+            lambda: evaluator.examine(one_file(hangs), evaluations[2][1]),
         )
         evaluator.cancel()
         assert waiting.ended()
@@ -99,7 +100,7 @@ def test_cancelling_ends_an_examination_wherever_it_is(smallest: Task) -> None:
 def test_closing_ends_long_candidates_and_their_workers(smallest: Task) -> None:
     before = descendants(os.getpid())
     evaluator = SandboxedEvaluator(smallest, patient(smallest), workers=2)
-    waiting = Waiting(*[lambda: evaluator.evaluate(FOR_EVER)] * 3)
+    waiting = Waiting(*[lambda: evaluator.evaluate(one_file(FOR_EVER))] * 3)
     until(lambda: len(descendants(os.getpid()) - before) > 3)
     evaluator.close()
     assert waiting.ended()
@@ -120,7 +121,7 @@ def test_closing_does_not_wait_for_the_tasks_own_code(folder: Path) -> None:
     task = load_task(str(folder))
     before = descendants(os.getpid())
     evaluator = SandboxedEvaluator(task, patient(task), workers=1)
-    waiting = Waiting(lambda: evaluator.evaluate(HONEST))
+    waiting = Waiting(lambda: evaluator.evaluate(one_file(HONEST)))
     until((folder / "asked").exists)
     evaluator.close()
     assert gone(descendants(os.getpid()) - before)

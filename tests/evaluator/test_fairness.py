@@ -19,6 +19,7 @@ from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap, supervisor
 from evaluator.task import Limits, Suite, Task
+from tests.builders import one_file
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 SPINS = (
@@ -70,7 +71,7 @@ def evaluator(request: pytest.FixtureRequest, smallest: Task, suite: Suite) -> I
 
 @pytest.mark.parametrize("source", [SLEEPS, DRIPS, DRIPS_WHILE_LOADING], ids=["sleeps", "drips", "while loading"])
 def test_who_waits_for_nothing_is_stopped_at_the_wall_limit(evaluator: SandboxedEvaluator, source: str) -> None:
-    evaluation = evaluator.evaluate(source)
+    evaluation = evaluator.evaluate(one_file(source))
     assert evaluation.outcome is Outcome.TIMEOUT
     assert "over the limit of 1 s of wall time" in evaluation.detail
 
@@ -84,7 +85,7 @@ def test_a_question_that_is_taken_drop_by_drop_is_no_reason_to_wait(smallest: Ta
         "sys._getframe(1).f_globals['_read_exactly'] = sip\n"
     )
     with SandboxedEvaluator(smallest, lengthened, workers=1, confined=confinement("standard")) as evaluator:
-        evaluation = evaluator.evaluate(takes_over)
+        evaluation = evaluator.evaluate(one_file(takes_over))
     assert evaluation.outcome is Outcome.TIMEOUT, evaluation.detail
 
 
@@ -113,17 +114,17 @@ def test_a_busy_core_is_no_timeout(smallest: Task, suite: Suite, busy_core: int)
     with SandboxedEvaluator(
         smallest, dataclasses.replace(suite, instances=suite.instances[:1]), workers=1
     ) as evaluator:
-        evaluation = evaluator.evaluate(SPINS)
+        evaluation = evaluator.evaluate(one_file(SPINS))
         assert evaluation.outcome is Outcome.OK, evaluation.detail
         if max(result.wall_s for result in evaluation.results) <= 1:
             pytest.skip("the core was not busy: this shows nothing")
-        assert evaluator.evaluate(SLEEPS).outcome is Outcome.TIMEOUT
+        assert evaluator.evaluate(one_file(SLEEPS)).outcome is Outcome.TIMEOUT
 
 
 def killed_while(source: str, evaluator: SandboxedEvaluator, times: int) -> Evaluation:
     """Evaluate, while the candidate's process (the youngest) is killed `times` times."""
     found: list[Evaluation] = []
-    running = threading.Thread(target=lambda: found.append(evaluator.evaluate(source)))
+    running = threading.Thread(target=lambda: found.append(evaluator.evaluate(one_file(source))))
     running.start()
     killed: set[int] = set()
     while running.is_alive() and len(killed) < times:

@@ -8,10 +8,11 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.feedback import feedback
 from evaluator.suite_scorer import score_results
 from evaluator.task import Task
+from tests.builders import one_file
 
 
 def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluator: SandboxedEvaluator) -> None:
-    evaluation = evaluator.evaluate("def smallest(items):\n    return 0\n")
+    evaluation = evaluator.evaluate(one_file("def smallest(items):\n    return 0\n"))
     assert evaluation.feedback == (
         "All 5 instances succeeded; 2 reach their bound exactly. Farthest from the bound: "
         "instance 0 (3 items): cost 3, bound 1 (200.0 % above); "
@@ -22,7 +23,7 @@ def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluat
 
 def test_failures_are_counted_by_kind_with_one_example_each(evaluator: SandboxedEvaluator) -> None:
     source = "def smallest(items):\n    return items.index(1) if len(items) == 3 else 99\n"
-    evaluation = evaluator.evaluate(source)
+    evaluation = evaluator.evaluate(one_file(source))
     assert evaluation.feedback == (
         "4 of 5 instances failed, so the program counts as incorrect. "
         "invalid_output: 3 (instance 1, 2, 4). exception: 1 (instance 3). "
@@ -32,7 +33,7 @@ def test_failures_are_counted_by_kind_with_one_example_each(evaluator: Sandboxed
 
 
 def test_feedback_stays_short_whatever_the_program_says(evaluator: SandboxedEvaluator) -> None:
-    evaluation = evaluator.evaluate("raise ValueError('long ' * 10_000)")
+    evaluation = evaluator.evaluate(one_file("raise ValueError('long ' * 10_000)"))
     assert len(evaluation.feedback) <= 1000
     assert evaluation.feedback.startswith("The program does not load, so no instance was run.")
 

@@ -19,6 +19,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.task import Instance, Limits, Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 from tests.examples import part_of_the_examples
 
 ONLINE = Path(__file__).parent.parent / "data" / "online"
@@ -101,8 +102,8 @@ def scored(folder: Path, source: str, limits: Limits = LIMITS) -> Evaluation:
 def all_scored(folder: Path, sources: Sequence[str], limits: Limits = LIMITS) -> list[Evaluation]:
     task = load_task(str(folder))
     suite = dataclasses.replace(task.suite(), limits=limits)
-    with SandboxedEvaluator(task, suite, workers=1, control=FIRST_FIT) as evaluator:
-        return [evaluator.evaluate(source) for source in sources]
+    with SandboxedEvaluator(task, suite, workers=1, control=one_file(FIRST_FIT)) as evaluator:
+        return [evaluator.evaluate(one_file(source)) for source in sources]
 
 
 def answering(answer: str) -> str:
@@ -132,7 +133,7 @@ def judged(folder: Path, text: str) -> Path:
 def test_first_fit_uses_the_bins_that_first_fit_uses(online: Task, level: str, name: str) -> None:
     suite = online.suite(name)
     with SandboxedEvaluator(online, suite, workers=1, confined=confinement(level)) as evaluator:
-        evaluation = evaluator.evaluate(FIRST_FIT)
+        evaluation = evaluator.evaluate(one_file(FIRST_FIT))
     wanted = [max(first_fit(i.data["sizes"], i.data["capacity"])) + 1 for i in suite.instances]
     assert evaluation.correct
     assert [result.cost for result in evaluation.results] == wanted
@@ -144,15 +145,15 @@ def test_strict_re_evaluation_agrees_with_a_program_that_goes_by_what_it_is_aske
     evaluator: SandboxedEvaluator, source: str
 ) -> None:
     """`random` is seeded for each instance, not for each item."""
-    evaluation = evaluator.examine(source, evaluator.evaluate(source))
+    evaluation = evaluator.examine(one_file(source), evaluator.evaluate(one_file(source)))
     assert evaluation.correct
     assert evaluation.strict is not None and evaluation.strict.agrees
 
 
 def test_state_carried_from_one_instance_to_the_next_is_caught(evaluator: SandboxedEvaluator) -> None:
-    evaluation = evaluator.evaluate(STATE)
+    evaluation = evaluator.evaluate(one_file(STATE))
     assert evaluation.correct
-    examined = evaluator.examine(STATE, evaluation)
+    examined = evaluator.examine(one_file(STATE), evaluation)
     assert examined.strict is not None
     assert examined.strict.classification is Classification.STATE
     assert not examined.correct and examined.quarantine
@@ -224,7 +225,7 @@ def test_a_failure_says_which_item_of_which_instance(
     if outcome is Outcome.TIMEOUT:
         evaluation = scored(ONLINE, at(30, does))
     else:
-        evaluation = unhurried.evaluate(at(30, does))
+        evaluation = unhurried.evaluate(one_file(at(30, does)))
     failed = evaluation.results[1]
     assert evaluation.results[0].outcome is Outcome.OK
     assert (failed.outcome, evaluation.outcome) == (outcome, outcome)
@@ -319,7 +320,7 @@ def test_cancelling_ends_a_conversation_that_is_under_way(folder: Path) -> None:
     with SandboxedEvaluator(task, dataclasses.replace(task.suite(), limits=roomy), workers=1) as evaluator:
         threading.Timer(0.3, evaluator.cancel).start()
         with pytest.raises(EvaluationCancelled):
-            evaluator.evaluate("def choose_bin(size):\n    return 0\n")
+            evaluator.evaluate(one_file("def choose_bin(size):\n    return 0\n"))
 
 
 # -- what is the task's fault ------------------------------------------------------------------------------------------
@@ -373,7 +374,7 @@ def test_a_judge_that_changes_its_instance_changes_a_copy(folder: Path) -> None:
     task = load_task(str(folder))
     source = "def choose_bin(size):\n    return 0\n"
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        assert evaluator.evaluate(source).results[0].outcome is Outcome.OK
+        assert evaluator.evaluate(one_file(source)).results[0].outcome is Outcome.OK
         assert len(evaluator.suite.instances[0].data["sizes"]) == 40
 
 
@@ -411,5 +412,5 @@ def test_the_first_draw_does_not_tell_the_items_to_come(online: Task) -> None:
     )
     suite = dataclasses.replace(online.suite(), instances=instances)
     with SandboxedEvaluator(online, suite, workers=1) as evaluator:
-        draws = [result.detail.partition("ValueError: ")[2] for result in evaluator.evaluate(source).results]
+        draws = [result.detail.partition("ValueError: ")[2] for result in evaluator.evaluate(one_file(source)).results]
     assert draws[0] == draws[1] != draws[2]

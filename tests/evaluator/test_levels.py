@@ -18,6 +18,7 @@ from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.probe import probe_candidates
 from evaluator.sandbox.turns import Cancellation
 from evaluator.task import Task
+from tests.builders import one_file
 
 ROOT = Path(evaluator.__file__).parent.parent
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -51,7 +52,7 @@ def test_with_bubblewrap_the_level_is_strong(smallest: Task) -> None:
         smallest, smallest.suite(), workers=1, confined=SandboxOptions(require_level="strong")
     ) as evaluator:
         assert evaluator.sandbox == "strong"
-        evaluation = evaluator.evaluate(HONEST)
+        evaluation = evaluator.evaluate(one_file(HONEST))
     assert evaluation.correct
     assert evaluation.sandbox == "strong"
 
@@ -62,7 +63,7 @@ def test_without_bubblewrap_the_level_is_standard_and_strong_is_refused(
     monkeypatch.setenv("PATH", str(tmp_path))
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         assert evaluator.sandbox == "standard"
-        assert evaluator.evaluate(HONEST).sandbox == "standard"
+        assert evaluator.evaluate(one_file(HONEST)).sandbox == "standard"
     with pytest.raises(SandboxError, match=r"strong is required.*bubblewrap is not installed.*apt-get install"):
         SandboxedEvaluator(smallest, smallest.suite(), workers=1, confined=SandboxOptions(require_level="strong"))
 
@@ -99,7 +100,7 @@ def test_nothing_runs_unconfined_unless_that_is_asked_for(smallest: Task, monkey
         SandboxedEvaluator(smallest, smallest.suite(), workers=1)
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1, confined=SandboxOptions(unsafe=True)) as evaluator:
         assert evaluator.sandbox == "none"
-        evaluation = evaluator.evaluate(HONEST)
+        evaluation = evaluator.evaluate(one_file(HONEST))
     assert evaluation.correct
     assert evaluation.sandbox == "none"
 

@@ -15,6 +15,7 @@ from evaluator.sandbox.layers import SECCOMP
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Instance, Limits, Suite, Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 ONLINE = Path(__file__).parent.parent / "data" / "online"
 SMALL = 10
@@ -224,7 +225,7 @@ def open_handed(task: Task) -> Iterator[SandboxedEvaluator]:
 
 def tried(evaluator: SandboxedEvaluator, attack: str, when: int) -> Evaluation:
     text = PROGRAM.replace("{when}", str(when)).replace("{attack}", attack)
-    return evaluator.evaluate(text.replace("{folder}", str(ONLINE)))
+    return evaluator.evaluate(one_file(text.replace("{folder}", str(ONLINE))))
 
 
 @pytest.mark.parametrize("name", [*LOOK_AHEAD, *FROM_OUTSIDE])

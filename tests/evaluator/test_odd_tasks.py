@@ -15,6 +15,7 @@ from evaluator.errors import SandboxError, TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
+from tests.builders import one_file
 from tests.loop.climbing import evolve, in_fork, wait_until
 
 INITIAL = "# EVOLVE-BLOCK-START\ndef answer(x):\n    return x\n# EVOLVE-BLOCK-END\n"
@@ -43,8 +44,8 @@ def make(tmp_path: Path) -> Make:
 def scored(folder: Path, source: str = INITIAL, *, strict: bool = True) -> Evaluation:
     task = load_task(str(folder))
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
-        return evaluator.examine(source, evaluation) if strict else evaluation
+        evaluation = evaluator.evaluate(one_file(source))
+        return evaluator.examine(one_file(source), evaluation) if strict else evaluation
 
 
 def returning(expression: str) -> str:
@@ -69,7 +70,7 @@ def test_the_better_value_has_the_higher_score_in_either_direction(
 ) -> None:
     task = load_task(str(make(ECHO, f"objective: {{metric: worth, direction: {direction}, unit: EUR}}\n")))
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        small, large = (evaluator.evaluate(returning(text)) for text in (low, high))
+        small, large = (evaluator.evaluate(one_file(returning(text))) for text in (low, high))
     assert (small.value, large.value) == (float(low), float(high))
     assert small.results[0].cost == Fraction(float(low))
     assert (small.combined_score > large.combined_score) is (direction == "minimise")

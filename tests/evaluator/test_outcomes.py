@@ -10,6 +10,7 @@ import pytest
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Instance, Limits, Suite, Task
+from tests.builders import one_file
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 
@@ -24,7 +25,7 @@ def program(body: str, *, before: str = "") -> str:
 
 
 def test_an_honest_program_reaches_the_ceiling(evaluator: SandboxedEvaluator) -> None:
-    evaluation = evaluator.evaluate(HONEST)
+    evaluation = evaluator.evaluate(one_file(HONEST))
     assert evaluation.correct
     assert evaluation.outcome is Outcome.OK
     assert evaluation.combined_score == evaluation.ceiling == evaluator.ceiling
@@ -59,7 +60,7 @@ GOES_ON = [
 def test_after_a_failure_that_leaves_the_process_whole_the_next_instance_runs(
     evaluator: SandboxedEvaluator, body: str, outcome: Outcome, message: str
 ) -> None:
-    evaluation = evaluator.evaluate(program(body))
+    evaluation = evaluator.evaluate(one_file(program(body)))
     assert evaluation.outcome is outcome, evaluation.detail
     assert message in evaluation.detail
     assert [result.outcome for result in evaluation.results] == [
@@ -93,12 +94,12 @@ ENDS = [
 def test_after_a_death_the_rest_is_not_run(
     evaluator: SandboxedEvaluator, body: str, outcome: Outcome, message: str
 ) -> None:
-    evaluation = evaluator.evaluate(program(body))
+    evaluation = evaluator.evaluate(one_file(program(body)))
     assert evaluation.outcome is outcome, evaluation.detail
     assert message in evaluation.detail
     assert [result.outcome for result in evaluation.results[3:]] == [Outcome.NOT_RUN, Outcome.NOT_RUN]
     assert evaluation.combined_score == 0.4
-    assert evaluator.evaluate(HONEST).correct
+    assert evaluator.evaluate(one_file(HONEST)).correct
 
 
 def test_the_total_is_limited_too(evaluator: SandboxedEvaluator) -> None:
@@ -107,7 +108,7 @@ def test_the_total_is_limited_too(evaluator: SandboxedEvaluator) -> None:
         "import time\ndef smallest(items):\n    end = time.process_time() + 0.3\n"
         "    while time.process_time() < end: pass\n    return items.index(min(items))\n"
     )
-    evaluation = evaluator.evaluate(slow)
+    evaluation = evaluator.evaluate(one_file(slow))
     assert evaluation.outcome is Outcome.CPU_LIMIT
     assert evaluation.detail == "over the limit of 1 s CPU in total on instance 3 of 5 (3 items)"
 
@@ -135,7 +136,7 @@ LOAD_ERRORS = [
 
 @pytest.mark.parametrize(("source", "message"), LOAD_ERRORS, ids=[repr(case[0][:40]) for case in LOAD_ERRORS])
 def test_a_program_that_does_not_load_gets_the_reason(evaluator: SandboxedEvaluator, source: str, message: str) -> None:
-    evaluation = evaluator.evaluate(source)
+    evaluation = evaluator.evaluate(one_file(source))
     expected = {"while True: pass": Outcome.CPU_LIMIT, "import os\nos._exit(0)": Outcome.EXITED}
     assert evaluation.outcome is expected.get(source, Outcome.LOAD_ERROR)
     assert message in evaluation.detail
@@ -147,20 +148,20 @@ def test_a_program_that_does_not_load_gets_the_reason(evaluator: SandboxedEvalua
 def test_what_the_compiler_makes_gigabytes_of_is_held_by_the_limits(evaluator: SandboxedEvaluator) -> None:
     """It writes each `finally` twice. Which limit comes first is the machine's affair."""
     opened = "".join(f"{' ' * level}try: pass\n{' ' * level}finally:\n" for level in range(60))
-    evaluation = evaluator.evaluate(f"{opened}{' ' * 60}pass\n{HONEST}")
+    evaluation = evaluator.evaluate(one_file(f"{opened}{' ' * 60}pass\n{HONEST}"))
     assert (evaluation.outcome, evaluation.detail) in (
         (Outcome.CPU_LIMIT, "over the limit of 0.4 s CPU while the program was loaded"),
         (Outcome.LOAD_ERROR, "loading needs more than the limit of 512 MB of memory"),
     )
-    assert evaluator.evaluate(HONEST).correct
+    assert evaluator.evaluate(one_file(HONEST)).correct
 
 
 def test_a_program_that_blocks_meets_the_wall_limit(smallest: Task, quick_suite: Suite) -> None:
     with SandboxedEvaluator(smallest, quick_suite, workers=2) as evaluator:
-        evaluation = evaluator.evaluate(program("import os\nos.read(3, 1)"))
+        evaluation = evaluator.evaluate(one_file(program("import os\nos.read(3, 1)")))
         assert evaluation.outcome is Outcome.TIMEOUT
         assert evaluation.detail == "over the limit of 1 s of wall time on instance 2 of 5 (4 items)"
-        assert evaluator.evaluate(HONEST).correct
+        assert evaluator.evaluate(one_file(HONEST)).correct
 
 
 def test_waiting_a_little_on_every_instance_meets_the_total_wall_limit(smallest: Task) -> None:
@@ -175,7 +176,7 @@ def test_waiting_a_little_on_every_instance_meets_the_total_wall_limit(smallest:
         "import threading\ndef smallest(items):\n    threading.Event().wait(0.2)\n    return items.index(min(items))\n"
     )
     with SandboxedEvaluator(smallest, suite, workers=2) as evaluator:
-        evaluation = evaluator.evaluate(drip)
+        evaluation = evaluator.evaluate(one_file(drip))
     assert evaluation.outcome is Outcome.TIMEOUT
     assert "over the limit of 0.5 s of wall time in total" in evaluation.detail
     assert evaluation.results[-1].outcome is Outcome.NOT_RUN
@@ -185,12 +186,12 @@ def test_what_a_program_prints_disturbs_nothing(evaluator: SandboxedEvaluator) -
     noisy = "import sys\nprint('loading', flush=True)\n" + program("pass").replace(
         "calls.append(1)", "calls.append(1); print('x' * 10_000); sys.stderr.write('y' * 10_000); sys.stdin.read()"
     )
-    assert evaluator.evaluate(noisy).correct
+    assert evaluator.evaluate(one_file(noisy)).correct
 
 
 def test_a_program_that_changes_its_arguments_is_judged_by_the_originals(evaluator: SandboxedEvaluator) -> None:
     cheat = "def smallest(items):\n    items[:] = [-1000]\n    return 0\n"
-    evaluation = evaluator.evaluate(cheat)
+    evaluation = evaluator.evaluate(one_file(cheat))
     assert [result.cost for result in evaluation.results] == [3, 5, 9, 2, 4]
     assert evaluation.quarantine is None
 
@@ -207,7 +208,7 @@ def test_random_numbers_are_the_same_in_every_evaluation(numpy_evaluator: Sandbo
         "def smallest(items):\n"
         "    return int((random.random() + shift + numpy.random.random()) * 1000) % len(items)\n"
     )
-    first, second = numpy_evaluator.evaluate(gambler), numpy_evaluator.evaluate(gambler)
+    first, second = numpy_evaluator.evaluate(one_file(gambler)), numpy_evaluator.evaluate(one_file(gambler))
     assert [r.cost for r in first.results] == [r.cost for r in second.results]
     assert first.evaluator_version == second.evaluator_version
 
@@ -224,7 +225,7 @@ def draws_of(task: Task, name: str, *items: list[int]) -> list[list[str]]:
     instances = tuple(Instance(index=index, data={"items": each}) for index, each in enumerate(items))
     suite = dataclasses.replace(task.suite(), name=name, instances=instances)
     with SandboxedEvaluator(task, suite, workers=1) as evaluator:
-        return [result.detail.split()[1:] for result in evaluator.evaluate(TELLS_ITS_DRAWS).results]
+        return [result.detail.split()[1:] for result in evaluator.evaluate(one_file(TELLS_ITS_DRAWS)).results]
 
 
 def test_the_first_draw_tells_nothing_that_the_instance_does_not(with_numpy: Task) -> None:
@@ -246,7 +247,7 @@ def test_numpy_is_there_with_its_submodules_when_the_task_asks(numpy_evaluator: 
         "    np.einsum('i,i', a, a)\n"
         "    return int(np.argmin(a))\n"
     )
-    evaluation = numpy_evaluator.evaluate(source)
+    evaluation = numpy_evaluator.evaluate(one_file(source))
     assert evaluation.correct, evaluation.detail
 
 
@@ -258,7 +259,7 @@ def test_a_cost_below_the_proven_bound_quarantines(smallest: Task) -> None:
     )
     raised = type(suite)(name=suite.name, instances=wrong, limits=suite.limits, digest=suite.digest)
     with SandboxedEvaluator(smallest, raised, workers=1) as evaluator:
-        evaluation = evaluator.evaluate(HONEST)
+        evaluation = evaluator.evaluate(one_file(HONEST))
     assert evaluation.quarantine == (
         "instance 0: cost 1 is below the proven optimum 2: the evaluator or the task has a bug"
     )
@@ -283,7 +284,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("source", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_exceptions_are_described_safely(evaluator: SandboxedEvaluator, source: str) -> None:
-    evaluation = evaluator.evaluate(source)
+    evaluation = evaluator.evaluate(one_file(source))
     assert evaluation.outcome is Outcome.EXCEPTION
     assert len(evaluation.detail) <= 8192
     assert evaluation.detail.isascii()
@@ -300,7 +301,7 @@ def test_an_exception_is_described_by_the_programs_own_lines(evaluator: Sandboxe
         "def inner(items):\n    return items[99]\n\n"
         "def smallest(items):\n    return sorted(items, key=lambda i: inner(items))\n"
     )
-    evaluation = evaluator.evaluate(source)
+    evaluation = evaluator.evaluate(one_file(source))
     assert evaluation.detail == (
         "Traceback (lines of the program):\n"
         "  line 5, in smallest: return sorted(items, key=lambda i: inner(items))\n"
@@ -315,7 +316,7 @@ def test_an_exception_is_described_by_the_programs_own_lines(evaluator: Sandboxe
 def test_the_same_failure_has_the_same_words(evaluator: SandboxedEvaluator) -> None:
     """Addresses in memory are the one thing that honest messages often hold and that differs between processes."""
     source = "def smallest(items):\n    raise ValueError(f'cannot place {object()!r} and {smallest}')\n"
-    first, second = evaluator.evaluate(source), evaluator.evaluate(source)
+    first, second = evaluator.evaluate(one_file(source)), evaluator.evaluate(one_file(source))
     assert first.detail == second.detail
     assert "<object object at 0x...>" in first.detail
     assert first.feedback == second.feedback
@@ -336,7 +337,7 @@ def test_a_bound_may_be_negative_or_zero(changed: Callable[..., Task], folder: P
     task = changed()
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         for answer, impossible in (("0", False), ("1e-15", False), ("-1e-14", False), ("0.5", False), ("-1e-6", True)):
-            evaluation = evaluator.evaluate(f"def smallest(items):\n    return {answer}\n")
+            evaluation = evaluator.evaluate(one_file(f"def smallest(items):\n    return {answer}\n"))
             assert evaluation.outcome is Outcome.OK
             assert (evaluation.quarantine is not None) is impossible, (answer, evaluation.quarantine)
             if answer == "0":

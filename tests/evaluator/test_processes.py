@@ -19,6 +19,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task import Suite, Task
+from tests.builders import one_file
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 
@@ -30,11 +31,11 @@ def open_descriptors() -> int:
 def test_two_hundred_candidates_leave_no_descriptor_and_no_process(smallest: Task) -> None:
     before_all = descendants(os.getpid())
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
-        evaluator.evaluate(HONEST)
+        evaluator.evaluate(one_file(HONEST))
         before, processes = open_descriptors(), descendants(os.getpid())
         for number in range(200):
             source = HONEST if number % 4 else "import os\ndef smallest(items):\n    os._exit(1)\n"
-            evaluator.evaluate(source)
+            evaluator.evaluate(one_file(source))
         assert open_descriptors() == before
         assert descendants(os.getpid()) == processes
     assert descendants(os.getpid()) <= before_all
@@ -83,7 +84,7 @@ def test_a_worker_that_dies_is_replaced_and_nobody_is_blamed(smallest: Task) -> 
         for pid in descendants(os.getpid()) - before:
             with contextlib.suppress(ProcessLookupError):  # it may have died with the one before
                 os.kill(pid, signal.SIGKILL)
-        assert evaluator.evaluate(HONEST).correct
+        assert evaluator.evaluate(one_file(HONEST)).correct
 
 
 def test_workers_that_die_under_every_program_are_the_machines_fault(smallest: Task) -> None:
@@ -106,12 +107,12 @@ def test_workers_that_die_under_every_program_are_the_machines_fault(smallest: T
         thread.start()
         try:
             with pytest.raises(HarnessError, match="then the task's initial program could not either") as raised:
-                evaluator.evaluate("def smallest(items):\n    while True: pass\n")
+                evaluator.evaluate(one_file("def smallest(items):\n    while True: pass\n"))
         finally:
             done.set()
             thread.join()
         assert raised.value.exit_code == 3
-        assert evaluator.evaluate(HONEST).correct
+        assert evaluator.evaluate(one_file(HONEST)).correct
 
 
 KILLS_ITS_WORKER = "import os, signal\ndef smallest(items):\n    os.kill(os.getppid(), signal.SIGKILL)\n"
@@ -122,13 +123,13 @@ def test_a_program_that_takes_its_worker_down_each_time_has_crashed(smallest: Ta
     with SandboxedEvaluator(
         smallest, smallest.suite(), workers=2, confined=SandboxOptions(confinement=Confinement(layers=()))
     ) as evaluator:
-        evaluation = evaluator.evaluate(KILLS_ITS_WORKER)
+        evaluation = evaluator.evaluate(one_file(KILLS_ITS_WORKER))
         assert evaluation.outcome is Outcome.CRASH
         assert evaluation.detail.startswith("the program takes its worker down: ")
         assert {result.outcome for result in evaluation.results} == {Outcome.NOT_RUN}
         assert (evaluation.correct, evaluation.combined_score) == (False, 0)
         assert "takes its worker down" in evaluation.feedback
-        assert evaluator.evaluate(HONEST).correct
+        assert evaluator.evaluate(one_file(HONEST)).correct
 
 
 def test_the_control_is_the_callers_to_choose(smallest: Task) -> None:
@@ -138,11 +139,11 @@ def test_the_control_is_the_callers_to_choose(smallest: Task) -> None:
             smallest.suite(),
             workers=1,
             confined=SandboxOptions(confinement=Confinement(layers=())),
-            control=KILLS_ITS_WORKER,
+            control=one_file(KILLS_ITS_WORKER),
         ) as evaluator,
         pytest.raises(HarnessError),
     ):
-        evaluator.evaluate("# another program\n" + KILLS_ITS_WORKER)
+        evaluator.evaluate(one_file("# another program\n" + KILLS_ITS_WORKER))
 
 
 def test_a_program_that_takes_its_worker_down_once_is_judged_by_what_it_does_then(
@@ -158,7 +159,7 @@ def test_a_program_that_takes_its_worker_down_once_is_judged_by_what_it_does_the
 
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         monkeypatch.setattr(Worker, "spawn", spawns)
-        assert evaluator.evaluate(HONEST).correct
+        assert evaluator.evaluate(one_file(HONEST)).correct
     assert deaths == []
 
 
@@ -167,7 +168,7 @@ def test_several_threads_share_the_workers(smallest: Task) -> None:
     with SandboxedEvaluator(smallest, smallest.suite(), workers=2) as evaluator:
 
         def score() -> None:
-            evaluations.extend(evaluator.evaluate(HONEST) for _ in range(5))
+            evaluations.extend(evaluator.evaluate(one_file(HONEST)) for _ in range(5))
 
         threads = [threading.Thread(target=score) for _ in range(5)]
         for thread in threads:
@@ -211,11 +212,11 @@ FORGERIES = [
 def test_a_program_that_writes_its_own_replies_gains_nothing(
     evaluator: SandboxedEvaluator, writes: str, outcomes: set[Outcome]
 ) -> None:
-    evaluation = evaluator.evaluate(forging(writes))
+    evaluation = evaluator.evaluate(one_file(forging(writes)))
     assert evaluation.outcome in outcomes, evaluation.detail
     assert not evaluation.correct
     assert evaluation.combined_score < 1
-    assert evaluator.evaluate(HONEST).correct
+    assert evaluator.evaluate(one_file(HONEST)).correct
 
 
 def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smallest: Task, quick_suite: Suite) -> None:
@@ -224,7 +225,7 @@ def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smalle
         "for name in list(runner):\n    if name.startswith('_w'): runner[name] = lambda *arguments: 1"
     )
     with SandboxedEvaluator(smallest, quick_suite, workers=1) as evaluator:
-        evaluation = evaluator.evaluate(forging(silence))
+        evaluation = evaluator.evaluate(one_file(forging(silence)))
     assert evaluation.outcome is Outcome.TIMEOUT
 
 
@@ -232,7 +233,7 @@ def test_a_forged_reply_for_its_own_request_is_only_an_answer(smallest: Task) ->
     """Only the program itself knows the nonce: what it sends is judged like what it returns."""
     writes = 'os.write(4, frame(json.dumps({"nonce": nonce(), "answer": 0}).encode()))\nwhile True: pass'
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(forging(writes))
+        evaluation = evaluator.evaluate(one_file(forging(writes)))
     assert evaluation.results[1].cost == 5  # its answer, as bad as it is
     assert not evaluation.correct
 
@@ -245,7 +246,7 @@ def test_the_environment_of_a_candidate_is_empty(smallest: Task, monkeypatch: py
         "    raise ValueError(sorted(os.environ), sorted(os.listdir('/proc/self/fd')), sys.argv, sys.path)\n"
     )
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
+        evaluation = evaluator.evaluate(one_file(source))
     assert "SECRET_KEY" not in evaluation.detail
 
 
@@ -268,5 +269,5 @@ def test_workers_start_and_score_whatever_lies_in_the_current_folder(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", ".")
     with SandboxedEvaluator(with_numpy, with_numpy.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate("import json, numpy\n" + HONEST)
+        evaluation = evaluator.evaluate(one_file("import json, numpy\n" + HONEST))
     assert evaluation.correct, evaluation.detail

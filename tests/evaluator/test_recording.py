@@ -20,6 +20,7 @@ from evaluator.remote import Reported, record
 from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 from tests.examples import part_of_the_examples
 from tests.script_folders import GOOD, make_task, says, says_text
 
@@ -58,11 +59,11 @@ def without_times(evaluation: Evaluation) -> Evaluation:
 
 
 def played_back(evaluator: SuiteEvaluator, source: str) -> Evaluation:
-    return evaluator.play(source, travelled(evaluator.record(source)))
+    return evaluator.play(one_file(source), travelled(evaluator.record(one_file(source))))
 
 
 def assert_the_same(evaluator: OpenedEvaluator, source: str) -> None:
-    assert without_times(played_back(evaluator, source)) == without_times(evaluator.evaluate(source))
+    assert without_times(played_back(evaluator, source)) == without_times(evaluator.evaluate(one_file(source)))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_a_hostile_program_has_the_same_outcomes(attacked: SandboxedEvaluator, p
     again = played_back(attacked, source)
     assert again.outcome in attack.expected, again.detail
     assert "Breach" not in again.detail
-    local = attacked.evaluate(source)
+    local = attacked.evaluate(one_file(source))
     if not {again.outcome, local.outcome} & OF_THE_MOMENT:  # the machine decides those, too
         assert [r.exact_result for r in again.results] == [r.exact_result for r in local.results]
 
@@ -158,7 +159,7 @@ def test_no_text_names_the_folders_of_the_other_machine(tmp_path: Path) -> None:
         open_evaluator(there, there.suite(), workers=1) as worker,
         open_evaluator(here, here.suite(), workers=1) as head,
     ):
-        feedback = head.play(source, travelled(worker.record(source))).feedback
+        feedback = head.play(one_file(source), travelled(worker.record(one_file(source)))).feedback
     assert "see evaluate.py" in feedback
     assert str(tmp_path) not in feedback
 
@@ -169,17 +170,19 @@ def test_a_judge_of_the_head_decides(changed: Any, evaluator: SandboxedEvaluator
     judge.write_text(judge.read_text() + "\n\ndef judge(instance, answer):\n    return 0\n")
     task = changed()
     with open_evaluator(task, task.suite(), workers=1) as worker:
-        recording = travelled(worker.record(HONEST))
-    assert without_times(evaluator.play(HONEST, recording)) == without_times(evaluator.evaluate(HONEST))
+        recording = travelled(worker.record(one_file(HONEST)))
+    assert without_times(evaluator.play(one_file(HONEST), recording)) == without_times(
+        evaluator.evaluate(one_file(HONEST))
+    )
 
 
 def test_an_adapter_that_fails_is_the_tasks_fault(changed: Any, folder: Path) -> None:
     (folder / "adapter.py").write_text("def prepare(instance):\n    raise KeyError('no')\n")
     task = changed()
     with open_evaluator(task, task.suite(), workers=1) as evaluator:
-        recording = travelled(evaluator.record(HONEST))
+        recording = travelled(evaluator.record(one_file(HONEST)))
         with pytest.raises(TaskError, match=r"adapter.py.*raised KeyError"):
-            evaluator.play(HONEST, recording)
+            evaluator.play(one_file(HONEST), recording)
 
 
 # -- recordings that do not fit ----------------------------------------------------------------------------------------
@@ -211,14 +214,14 @@ def misfits(recording: Recording) -> list[Recording]:
 
 
 def test_a_recording_that_does_not_fit_the_conversation_is_the_workers_fault(online: OpenedEvaluator) -> None:
-    for misfit in misfits(online.record(FIRST_FIT)):
+    for misfit in misfits(online.record(one_file(FIRST_FIT))):
         with pytest.raises(RecordingMismatch):
-            online.play(FIRST_FIT, travelled(misfit))
+            online.play(one_file(FIRST_FIT), travelled(misfit))
 
 
 def test_a_recording_of_another_program_is_the_workers_fault(evaluator: SandboxedEvaluator) -> None:
     with pytest.raises(RecordingMismatch):
-        evaluator.play(HONEST, evaluator.record(HONEST + "\n"))
+        evaluator.play(one_file(HONEST), evaluator.record(one_file(HONEST + "\n")))
 
 
 json_values = st.recursive(
@@ -247,19 +250,19 @@ reply_strategy = st.builds(
 def test_any_change_is_judged_or_refused(
     evaluator: SandboxedEvaluator, replies: list[RecordedReply], place: int, alive: bool
 ) -> None:
-    recording = evaluator.record(HONEST)
+    recording = evaluator.record(one_file(HONEST))
     assert recording.process is not None
     turns = list(recording.process.turns)
     turns[place % len(turns)] = dataclasses.replace(turns[place % len(turns)], replies=tuple(replies), alive=alive)
     try:
-        evaluation = evaluator.play(HONEST, travelled(changed_process(recording, turns=tuple(turns))))
+        evaluation = evaluator.play(one_file(HONEST), travelled(changed_process(recording, turns=tuple(turns))))
     except RecordingMismatch:
         return
     assert len(evaluation.results) == len(evaluator.suite.instances)
 
 
 def test_a_report_with_an_impossible_number_is_refused(evaluator: SandboxedEvaluator) -> None:
-    text = record(evaluator, HONEST, host="h", worker="w").to_json()
+    text = record(evaluator, one_file(HONEST), host="h", worker="w").to_json()
     document = json.loads(text)
     for number in (-1.0, 1e300):
         document["recording"]["process"]["peak_memory_mb"] = number

@@ -12,6 +12,7 @@ import pytest
 from evaluator.errors import HarnessError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.opening import OpenedEvaluator, open_evaluator
+from tests.builders import one_file
 from tests.evaluator.process_table import descendants
 from tests.script_folders import GOOD, MIRROR, make_task
 
@@ -68,12 +69,12 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenedEvaluator]:
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_program_whose_sandbox_was_killed_is_tried_again(slow: OpenedEvaluator, times: int) -> None:
-    found = while_killed(lambda: slow.evaluate(GOOD), times)
+    found = while_killed(lambda: slow.evaluate(one_file(GOOD)), times)
     assert isinstance(found, Evaluation)
     assert (found.outcome, found.combined_score) == (Outcome.OK, 1.5)
 
 
 def test_where_the_initial_program_goes_down_as_well_there_is_no_verdict(slow: OpenedEvaluator) -> None:
-    found = while_killed(lambda: slow.evaluate(GOOD), 3)
+    found = while_killed(lambda: slow.evaluate(one_file(GOOD)), 3)
     assert isinstance(found, HarnessError)
     assert "the fault is this machine's, and there is no verdict" in str(found)

@@ -11,6 +11,7 @@ from evaluator.places import PROGRAMS
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 from tests.script_folders import MIRROR, make_folder
 
 LOOKS = """
@@ -47,7 +48,7 @@ def opened(task: Task, level: str) -> OpenedEvaluator:
 
 def seen(task: Task, level: str, names: list[str]) -> list[str]:
     with opened(task, level) as evaluator:
-        found = evaluator.evaluate(LOOKS.format(names=names))
+        found = evaluator.evaluate(one_file(LOOKS.format(names=names)))
     assert found.correct, found.detail
     words = found.feedback.split()
     return [name for name in names if name in words]
@@ -101,7 +102,7 @@ def test_the_held_out_suite_of_a_task_that_ships_cannot_be_read(level: str) -> N
         reading = program.replace("int main(void)\n{", f"int main(void)\n{{\n    peek({place});", 1)
         assert reading != program
         with opened(task, level) as evaluator:
-            assert evaluator.evaluate(reading).correct, name
+            assert evaluator.evaluate(one_file(reading)).correct, name
 
 
 @pytest.mark.parametrize("name", ["../other.py", "missing.py", ".", "/etc/passwd"])

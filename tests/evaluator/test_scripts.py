@@ -14,6 +14,7 @@ from evaluator.evaluation import Classification, Evaluation, Outcome
 from evaluator.opening import open_evaluator
 from evaluator.script import ScriptEvaluator
 from evaluator.task_files import load_task
+from tests.builders import one_file
 from tests.script_folders import GOOD, make_folder, make_task, says, says_text
 
 LIMITS = {"cpu_total_s": 1, "wall_s": 12, "memory_mb": 400, "scratch_mb": 16}
@@ -51,8 +52,8 @@ def body(*lines: str, after: str = GOOD) -> str:
 def test_a_numpy_script_scores_a_program_by_its_own_number(tmp_path: Path) -> None:
     task = make_task(tmp_path / "numbers", evaluate=NUMPY, initial=HALF)
     with open_evaluator(task, task.suite(), workers=1) as opened:
-        found = opened.evaluate(HALF)
-        better = opened.evaluate(HALF.replace("0.5 * x", "x * x"))
+        found = opened.evaluate(one_file(HALF))
+        better = opened.evaluate(one_file(HALF.replace("0.5 * x", "x * x")))
     assert (found.correct, found.self_judged, found.combined_score) == (True, True, -0.5)
     assert [result.cost for result in found.results] == [Fraction(-1, 2)]
     assert dict(found.metrics) == {"error": 0.5}
@@ -66,7 +67,7 @@ def test_a_numpy_script_scores_a_program_by_its_own_number(tmp_path: Path) -> No
 
 def test_the_record_of_an_evaluation_is_read_back_as_it_was(evaluator: ScriptEvaluator) -> None:
     source = says(correct=True, combined_score=0.1, metrics={"m": 2}, private={"secret": [1, None]}, feedback="go on")
-    found = evaluator.evaluate(source)
+    found = evaluator.evaluate(one_file(source))
     again = Evaluation.from_json(found.to_json())
     assert (again.self_judged, again.private, again.feedback) == (True, {"secret": [1, None]}, "go on")
     assert again.results[0].cost == Fraction(0.1)
@@ -90,7 +91,7 @@ REFUSED = [
 def test_a_result_that_is_none_is_no_verdict_but_the_programs_failure(
     evaluator: ScriptEvaluator, text: str, message: str
 ) -> None:
-    found = evaluator.evaluate(says_text(text))
+    found = evaluator.evaluate(one_file(says_text(text)))
     assert (found.outcome, found.correct, found.combined_score) == (Outcome.INVALID_OUTPUT, False, 0.0)
     assert found.self_judged
     assert message in found.detail
@@ -98,26 +99,26 @@ def test_a_result_that_is_none_is_no_verdict_but_the_programs_failure(
 
 
 def test_what_the_script_calls_incorrect_is_not_correct_whatever_its_score(evaluator: ScriptEvaluator) -> None:
-    found = evaluator.evaluate(says(correct=False, combined_score=99.0, feedback="row 3 is empty\nand more"))
+    found = evaluator.evaluate(one_file(says(correct=False, combined_score=99.0, feedback="row 3 is empty\nand more")))
     assert (found.correct, found.outcome, found.combined_score) == (False, Outcome.INFEASIBLE, 0.0)
     assert found.detail == "evaluate.py says that the program is not correct: row 3 is empty"
     assert found.feedback == "evaluate.py says that the program is not correct.\n\nrow 3 is empty\nand more"
 
 
 def test_a_huge_result_is_over_its_limit(evaluator: ScriptEvaluator) -> None:
-    found = evaluator.evaluate(says(correct=True, combined_score=1, feedback="x" * 600_000))
+    found = evaluator.evaluate(one_file(says(correct=True, combined_score=1, feedback="x" * 600_000)))
     assert found.outcome is Outcome.OUTPUT_LIMIT
 
 
 def test_a_huge_output_is_cut_and_no_failure(evaluator: ScriptEvaluator) -> None:
-    found = evaluator.evaluate(body("for _ in range(20000):", "    print('x' * 200)"))
+    found = evaluator.evaluate(one_file(body("for _ in range(20000):", "    print('x' * 200)")))
     assert (found.correct, found.combined_score) == (True, 1.5)
     assert found.feedback == ""
 
 
 def test_the_end_of_the_output_of_a_script_that_failed_is_shown(evaluator: ScriptEvaluator) -> None:
     lines = ("for number in range(500):", "    print('line', number)", "raise ValueError('row 17 of \\x1b[31m')")
-    found = evaluator.evaluate(body(*lines))
+    found = evaluator.evaluate(one_file(body(*lines)))
     assert found.outcome is Outcome.EXITED
     assert found.detail == "evaluate.py ended with status 1: ValueError: row 17 of \\x1b[31m"
     assert "line 499" in found.feedback
@@ -128,7 +129,7 @@ def test_the_end_of_the_output_of_a_script_that_failed_is_shown(evaluator: Scrip
     assert "/tmp" not in found.feedback
     assert "\x1b" not in found.feedback
     assert len(found.feedback) < 3000
-    assert evaluator.evaluate(body(*lines)).feedback == found.feedback
+    assert evaluator.evaluate(one_file(body(*lines))).feedback == found.feedback
 
 
 def test_the_words_are_the_same_at_each_level(
@@ -143,17 +144,17 @@ def test_the_words_are_the_same_at_each_level(
         pytest.skip("this kernel has no Landlock that confines signals and sockets")
     with lower:
         assert lower.sandbox == "standard"
-        found, before = lower.evaluate(source), evaluator.evaluate(source)
+        found, before = lower.evaluate(one_file(source)), evaluator.evaluate(one_file(source))
         assert (found.outcome, found.detail, found.feedback) == (before.outcome, before.detail, before.feedback)
-        assert lower.evaluate(GOOD).combined_score == 1.5
+        assert lower.evaluate(one_file(GOOD)).combined_score == 1.5
 
 
 def test_a_program_that_cannot_be_written_down_is_not_run(evaluator: ScriptEvaluator) -> None:
-    assert evaluator.evaluate("x = '\ud800'").outcome is Outcome.LOAD_ERROR
+    assert evaluator.evaluate(one_file("x = '\ud800'")).outcome is Outcome.LOAD_ERROR
 
 
 def test_no_result_is_said(evaluator: ScriptEvaluator) -> None:
-    found = evaluator.evaluate(body("import os", "os._exit(0)"))
+    found = evaluator.evaluate(one_file(body("import os", "os._exit(0)")))
     assert (found.outcome, found.detail) == (Outcome.INVALID_OUTPUT, "evaluate.py wrote no result file")
 
 
@@ -161,12 +162,12 @@ def test_a_script_is_stopped_at_its_limits(evaluator: ScriptEvaluator, tmp_path:
     def under(limit: str, value: float, *lines: str) -> Evaluation:
         task = make_task(tmp_path / limit, limits=LIMITS | {limit: value})
         with ScriptEvaluator(task, task.suite(), workers=1) as opened:
-            return opened.evaluate(body(*lines))
+            return opened.evaluate(one_file(body(*lines)))
 
     found = under("wall_s", 1.5, "import time", "time.sleep(60)")
     assert found.outcome is Outcome.TIMEOUT
     assert "over the limit of 1.5 s" in found.detail
-    found = evaluator.evaluate(body("import os", "os.fork()", "while True: pass"))
+    found = evaluator.evaluate(one_file(body("import os", "os.fork()", "while True: pass")))
     assert found.outcome is Outcome.CPU_LIMIT
     found = under("cpu_total_s", 10, "taken = [bytearray(1 << 20) for _ in range(4000)]")
     assert found.outcome in (Outcome.OOM, Outcome.EXITED)
@@ -181,19 +182,19 @@ def test_the_metric_of_the_task_must_be_among_the_metrics(tmp_path: Path) -> Non
         suites={"default": {"best_known": known}},
     )
     with open_evaluator(task, task.suite(), workers=1) as opened:
-        found = opened.evaluate(says(correct=True, combined_score=-2.5, metrics={"length": 2.5}))
+        found = opened.evaluate(one_file(says(correct=True, combined_score=-2.5, metrics={"length": 2.5})))
         assert (found.correct, found.value) == (True, 2.5)
         assert found.best_known is not None
         assert (found.best_known.value, found.best_known.score) == (3.0, -3.0)
         assert found.beyond == "better than every value listed here: length 2.5, where the best listed is 3 (A. Author)"
-        found = opened.evaluate(says(correct=True, combined_score=-2.5, metrics={"width": 2.5}))
+        found = opened.evaluate(one_file(says(correct=True, combined_score=-2.5, metrics={"width": 2.5})))
         assert found.outcome is Outcome.INVALID_OUTPUT
         assert "`metrics` have no 'length', which is the task's objective" in found.detail
         assert found.value is None
 
 
 def test_asked_twice_a_steady_program_agrees_and_what_was_not_asked_is_named(evaluator: ScriptEvaluator) -> None:
-    found = evaluator.examine(GOOD, evaluator.evaluate(GOOD))
+    found = evaluator.examine(one_file(GOOD), evaluator.evaluate(one_file(GOOD)))
     assert found.strict is not None
     assert (found.strict.agrees, found.strict.detail) == (True, "")
     assert found.strict.skipped == ("hash seed", "names", "order")
@@ -206,8 +207,8 @@ def test_asked_twice_a_random_score_gets_a_spread(evaluator: ScriptEvaluator) ->
         "def result():\n"
         "    return json.dumps({'correct': True, 'combined_score': random.random()})\n"
     )
-    first = evaluator.evaluate(source)
-    found = evaluator.examine(source, first)
+    first = evaluator.evaluate(one_file(source))
+    found = evaluator.examine(one_file(source), first)
     assert found.correct
     assert found.combined_score == first.combined_score
     assert found.spread is not None
@@ -226,10 +227,10 @@ def test_correct_once_and_not_again_is_not_correct(evaluator: ScriptEvaluator) -
     )
     seen: set[str] = set()
     for _ in range(40):
-        first = evaluator.evaluate(source)
+        first = evaluator.evaluate(one_file(source))
         if not first.correct:
             continue
-        found = evaluator.examine(source, first)
+        found = evaluator.examine(one_file(source), first)
         assert found.strict is not None
         if found.correct:
             seen.add("agrees")
@@ -256,7 +257,7 @@ def test_a_script_gets_the_variables_that_are_named_and_no_others(
     monkeypatch.setenv("KEPT", "another")
     task = make_task(tmp_path / "mine", environment=["GIVEN"])
     with open_evaluator(task, task.suite(), workers=1) as opened:
-        assert opened.evaluate(source).feedback == "GIVEN"
+        assert opened.evaluate(one_file(source)).feedback == "GIVEN"
     monkeypatch.delenv("GIVEN")
     with pytest.raises(SandboxError, match="needs the environment variable GIVEN, which is not set"):
         open_evaluator(task, task.suite(), workers=1)
@@ -273,15 +274,15 @@ def test_an_executable_script_and_helpers_next_to_it_are_run(tmp_path: Path) -> 
     (folder / "score.sh").chmod(0o755)
     task = load_task(str(folder))
     with open_evaluator(task, task.suite(), workers=1) as opened:
-        found = opened.evaluate("7.25\n")
+        found = opened.evaluate(one_file("7.25\n"))
     assert (found.combined_score, found.feedback) == (7.25, "helped candidate.txt")
 
 
 def test_nothing_that_a_program_writes_is_there_for_the_next(evaluator: ScriptEvaluator, tmp_path: Path) -> None:
     leave = "open('left.txt', 'w').write('1')"
     look = ("import os", "assert not os.path.exists('left.txt'), 'it was left'")
-    assert evaluator.evaluate(body(leave)).correct
-    assert evaluator.evaluate(body(*look)).correct
+    assert evaluator.evaluate(one_file(body(leave))).correct
+    assert evaluator.evaluate(one_file(body(*look))).correct
 
 
 def test_cancelling_ends_a_script_that_runs(tmp_path: Path) -> None:
@@ -289,9 +290,9 @@ def test_cancelling_ends_a_script_that_runs(tmp_path: Path) -> None:
     with open_evaluator(task, task.suite(), workers=1) as opened:
         threading.Timer(1.0, opened.cancel).start()
         with pytest.raises(EvaluationCancelled):
-            opened.evaluate(body("import time", "time.sleep(200)"))
+            opened.evaluate(one_file(body("import time", "time.sleep(200)")))
         with pytest.raises(EvaluationCancelled):
-            opened.evaluate(GOOD)
+            opened.evaluate(one_file(GOOD))
 
 
 # -- a judge decides ---------------------------------------------------------------------------------------------------
@@ -361,13 +362,13 @@ def test_a_process_that_a_program_left_changes_nothing_that_was_handed_over(tmp_
     (folder / "judge.py").write_text(JUDGE)
     task = load_task(str(folder))
     with open_evaluator(task, task.suite(), workers=1) as opened:
-        found = opened.evaluate(LEAVES_A_PROCESS + answer("n - 1"))
+        found = opened.evaluate(one_file(LEAVES_A_PROCESS + answer("n - 1")))
     assert (found.outcome, [result.cost for result in found.results]) == (Outcome.OK, [2, 4])
     assert "forged" not in found.feedback
 
 
 def test_where_a_judge_decides_the_scripts_own_score_is_not_read(judged: ScriptEvaluator) -> None:
-    found = judged.evaluate(answer("n - 1"))
+    found = judged.evaluate(one_file(answer("n - 1")))
     assert (found.correct, found.self_judged, found.combined_score, found.value) == (True, False, 3.0, 3.0)
     assert [result.cost for result in found.results] == [2, 4]
     assert "m" not in found.metrics
@@ -376,34 +377,34 @@ def test_where_a_judge_decides_the_scripts_own_score_is_not_read(judged: ScriptE
 
 
 def test_an_instance_without_an_answer_or_with_a_wrong_one_fails(judged: ScriptEvaluator) -> None:
-    found = judged.evaluate(answer("None if n == 5 else n"))
+    found = judged.evaluate(one_file(answer("None if n == 5 else n")))
     assert [result.outcome for result in found.results] == [Outcome.OK, Outcome.INVALID_OUTPUT]
     assert (found.correct, found.combined_score) == (False, 0.5)
-    found = judged.evaluate(answer("4"))
+    found = judged.evaluate(one_file(answer("4")))
     assert [result.outcome for result in found.results] == [Outcome.INFEASIBLE, Outcome.OK]
     assert "too large" in found.feedback
-    found = judged.evaluate("raise SystemExit('no')")
+    found = judged.evaluate(one_file("raise SystemExit('no')"))
     assert [result.outcome for result in found.results] == [Outcome.EXITED, Outcome.EXITED]
     assert found.combined_score == 0.0
 
 
 def test_a_judged_answer_that_repeats_is_kept_as_a_certificate(judged: ScriptEvaluator) -> None:
-    found = judged.examine(answer("n"), judged.evaluate(answer("n")))
+    found = judged.examine(one_file(answer("n")), judged.evaluate(one_file(answer("n"))))
     assert found.correct
     assert found.answers == ("3", "5")
 
 
 def test_a_judged_answer_that_does_not_repeat_is_not_correct(judged: ScriptEvaluator) -> None:
     source = answer("__import__('random').SystemRandom().randrange(-10**9, 3)")
-    found = judged.examine(source, judged.evaluate(source))
+    found = judged.examine(one_file(source), judged.evaluate(one_file(source)))
     assert (found.correct, found.outcome) == (False, Outcome.NONDETERMINISTIC)
 
 
 def test_a_judged_answer_that_hangs_on_the_one_before_is_state(judged: ScriptEvaluator) -> None:
     source = "seen = []\n" + answer("seen.append(n) or 1 - len(seen)")
-    first = judged.evaluate(source)
+    first = judged.evaluate(one_file(source))
     assert [result.cost for result in first.results] == [0, -1]
-    found = judged.examine(source, first)
+    found = judged.examine(one_file(source), first)
     assert found.strict is not None
     assert found.strict.classification is Classification.STATE
     assert found.quarantine == found.detail
@@ -419,7 +420,7 @@ def test_scores_of_two_at_a_time_are_those_of_one(evaluator: ScriptEvaluator) ->
 
 def test_every_record_is_whole(evaluator: ScriptEvaluator) -> None:
     for source in (GOOD, says(correct=False), "raise ValueError"):
-        found = evaluator.evaluate(source)
+        found = evaluator.evaluate(one_file(source))
         assert dataclasses.replace(Evaluation.from_json(found.to_json()), results=()) == dataclasses.replace(
             found, results=()
         )

@@ -12,6 +12,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.places import PROGRAMS
 from evaluator.task import Task
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 PLACEMENT = PROGRAMS / "placement"
 INITIAL = (PLACEMENT / "initial.py").read_text()
@@ -121,9 +122,9 @@ def placement() -> Iterator[SandboxedEvaluator]:
 
 
 def examined(evaluator: SandboxedEvaluator, source: str) -> tuple[Evaluation, StrictReport]:
-    ordinary = evaluator.evaluate(source)
+    ordinary = evaluator.evaluate(one_file(source))
     assert ordinary.strict is None
-    found = evaluator.examine(source, ordinary)
+    found = evaluator.examine(one_file(source), ordinary)
     assert found.strict is not None
     return found, found.strict
 
@@ -172,8 +173,8 @@ def test_what_an_answer_must_not_depend_on_is_named(
     ],
 )
 def test_honest_programs_are_not_punished(placement: SandboxedEvaluator, source: str) -> None:
-    ordinary = placement.evaluate(source)
-    evaluation = placement.examine(source, ordinary)
+    ordinary = placement.evaluate(one_file(source))
+    evaluation = placement.examine(one_file(source), ordinary)
     report = evaluation.strict
     assert ordinary.correct
     assert report is not None
@@ -233,8 +234,8 @@ def test_a_limit_met_in_one_evaluation_only_is_no_nondeterminism(evaluator: Sand
 
 
 def test_a_program_that_does_not_load_has_nothing_to_examine(evaluator: SandboxedEvaluator) -> None:
-    evaluation = evaluator.evaluate("def smallest(:\n")
-    assert evaluator.examine("def smallest(:\n", evaluation) == evaluation
+    evaluation = evaluator.evaluate(one_file("def smallest(:\n"))
+    assert evaluator.examine(one_file("def smallest(:\n"), evaluation) == evaluation
 
 
 def test_a_failing_program_keeps_its_outcome(evaluator: SandboxedEvaluator) -> None:

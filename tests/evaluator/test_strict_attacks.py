@@ -16,6 +16,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.running import Runner
 from evaluator.strict import MOST_GROUPS, dealt_out
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 ATTACKS = sorted((Path(__file__).resolve().parent.parent / "attacks" / "examined").glob("*.py"))
 SEEDS = (0, 1, 2)
@@ -35,7 +36,7 @@ def evaluators() -> Iterator[list[SandboxedEvaluator]]:
 def usual_hash(evaluator: SandboxedEvaluator) -> str:
     """What an ordinary process says that hash("model") is."""
     evaluation = evaluator.evaluate(
-        'def compute_model_placement(gpu_num, models):\n    raise KeyError(hash("model"))\n'
+        one_file('def compute_model_placement(gpu_num, models):\n    raise KeyError(hash("model"))\n')
     )
     found = re.search(r"KeyError: (-?\d+)", evaluation.detail)
     assert found is not None
@@ -52,9 +53,9 @@ def test_a_program_that_looks_out_for_the_examination_is_caught(
     assert expected is not None
     for evaluator in evaluators:
         program = source.replace("USUAL", usual_hash(evaluator)) if "USUAL" in source else source
-        ordinary = evaluator.evaluate(program)
+        ordinary = evaluator.evaluate(one_file(program))
         assert ordinary.outcome is Outcome.OK
-        report = evaluator.examine(program, ordinary).strict
+        report = evaluator.examine(one_file(program), ordinary).strict
         assert report is not None
         assert (report.agrees, report.classification) == (False, expected[1]), report.detail
 
@@ -101,7 +102,7 @@ def test_a_program_that_spins_once_it_is_examined_holds_nobody_up(
 
     monkeypatch.setattr(Runner, "run", run)
     with SandboxedEvaluator(PLACEMENT, dataclasses.replace(suite, limits=limits), workers=1) as evaluator:
-        found = evaluator.examine(program, evaluator.evaluate(program))
+        found = evaluator.examine(one_file(program), evaluator.evaluate(one_file(program)))
     assert found.strict is not None
     assert not found.correct
     assert sum(met) <= 3

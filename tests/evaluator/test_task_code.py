@@ -13,6 +13,7 @@ from evaluator.evaluation import Evaluation, Outcome, Verdict
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.suite_scorer import solve_suite
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 HEAD = "from evaluator import Infeasible, InvalidAnswer\n"
@@ -25,8 +26,8 @@ def scored(folder: Path, source: str = HONEST, *, strict: bool = False) -> Evalu
     """What the task in `folder` says of a program."""
     task = load_task(str(folder))
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
-        return evaluator.examine(source, evaluation) if strict else evaluation
+        evaluation = evaluator.evaluate(one_file(source))
+        return evaluator.examine(one_file(source), evaluation) if strict else evaluation
 
 
 def blamed(folder: Path, source: str = HONEST, *, strict: bool = False) -> str:

@@ -23,6 +23,7 @@ from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evaluator.timing import FEWEST, REPETITIONS, interval, speed_of
 from evaluator.version import version_of
+from tests.builders import one_file
 
 SORTING = Path(__file__).parent.parent / "data" / "sorting"
 BUILT_IN = "def ordered(numbers):\n    return sorted(numbers)\n"
@@ -109,7 +110,7 @@ def test_a_wide_spread_is_not_settled() -> None:
 
 @pytest.fixture(scope="module")
 def fast(evaluator: SandboxedEvaluator) -> Evaluation:
-    return evaluator.evaluate(BUILT_IN)
+    return evaluator.evaluate(one_file(BUILT_IN))
 
 
 def test_a_faster_program_has_a_ratio_above_one_with_its_spread(fast: Evaluation) -> None:
@@ -133,7 +134,7 @@ def test_the_spread_is_on_record(fast: Evaluation) -> None:
 
 
 def test_a_wrong_program_has_no_speed(evaluator: SandboxedEvaluator) -> None:
-    found = evaluator.evaluate("def ordered(numbers):\n    return numbers\n")
+    found = evaluator.evaluate(one_file("def ordered(numbers):\n    return numbers\n"))
     assert (found.outcome, found.combined_score, found.spread) == (Outcome.INFEASIBLE, 0.0, (0.0, 0.0))
     assert "instances failed" in found.feedback
 
@@ -141,7 +142,7 @@ def test_a_wrong_program_has_no_speed(evaluator: SandboxedEvaluator) -> None:
 def test_a_program_that_is_wrong_in_a_later_repetition_is_wrong(evaluator: SandboxedEvaluator) -> None:
     # Every process of a candidate has another id: one in seven is wrong.
     found = evaluator.evaluate(
-        "import os\n\ndef ordered(numbers):\n    return sorted(numbers) if os.getpid() % 7 else numbers\n"
+        one_file("import os\n\ndef ordered(numbers):\n    return sorted(numbers) if os.getpid() % 7 else numbers\n")
     )
     assert found.outcome is Outcome.INFEASIBLE
     assert found.combined_score == 0
@@ -167,7 +168,7 @@ def test_what_is_right_however_it_is_asked_is_never_nondeterministic(folder: Pat
     )
     task = load_task(str(folder))
     with SandboxedEvaluator(task, shortened(task), workers=1) as evaluator:
-        found = evaluator.examine(RESTLESS, evaluator.evaluate(RESTLESS))
+        found = evaluator.examine(one_file(RESTLESS), evaluator.evaluate(one_file(RESTLESS)))
     assert found.correct
     assert found.strict is not None
     assert found.strict.agrees
@@ -184,7 +185,7 @@ def test_what_is_wrong_when_asked_otherwise_is_wrong_and_not_nondeterministic(ev
         "    seen.append(len(numbers))\n"
         "    return sorted(numbers) if seen[:3] == [2000, 2000, 2500][: len(seen)] else numbers\n"
     )
-    found = evaluator.examine(source, evaluator.evaluate(source))
+    found = evaluator.examine(one_file(source), evaluator.evaluate(one_file(source)))
     assert found.outcome is Outcome.INFEASIBLE
     assert not found.correct
     assert found.strict is not None
@@ -218,7 +219,7 @@ def ordered(numbers):
         pass
     return sorted(numbers)
 """
-    assert evaluator.evaluate(source).correct
+    assert evaluator.evaluate(one_file(source)).correct
 
 
 def test_the_reference_is_never_there_while_a_candidate_runs(evaluator: SandboxedEvaluator) -> None:
@@ -233,13 +234,14 @@ def ordered(numbers):
             pass
     return sorted(numbers)
 """
-    found = evaluator.evaluate(source)
+    found = evaluator.evaluate(one_file(source))
     assert found.outcome is Outcome.OK  # so the reference answered, in turn with it, each time
 
 
 def test_work_after_the_answer_counts(evaluator: SandboxedEvaluator, fast: Evaluation) -> None:
     # The function returns at once; what it put off is done when nothing holds its answer any more.
-    found = evaluator.evaluate("""
+    found = evaluator.evaluate(
+        one_file("""
 class Late(list):
     def __del__(self):
         for _ in range(10):
@@ -248,6 +250,7 @@ class Late(list):
 def ordered(numbers):
     return Late(sorted(numbers))
 """)
+    )
     assert found.correct
     assert fast.spread is not None
     assert found.spread is not None
@@ -272,7 +275,7 @@ def test_the_metric_is_what_the_speed_is_called(folder: Path) -> None:
     keys(folder, objective={"metric": "tempo"})
     task = load_task(str(folder))
     with SandboxedEvaluator(task, shortened(task), workers=1) as evaluator:
-        found = evaluator.evaluate(BUILT_IN)
+        found = evaluator.evaluate(one_file(BUILT_IN))
     assert found.value == found.metrics["tempo"] == found.combined_score
     assert (found.metrics["tempo_low"], found.metrics["tempo_high"]) == found.spread
 
@@ -302,7 +305,7 @@ def test_what_the_judge_returns_bounds_and_listed_values_decide_nothing(folder: 
     task = load_task(str(folder))
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         assert evaluator.ceiling is None
-        found = evaluator.evaluate(BUILT_IN)
+        found = evaluator.evaluate(one_file(BUILT_IN))
     assert found.correct
     assert (found.ceiling, found.metric_bound, found.best_known, found.beyond) == (None, None, None, None)
     assert found.metrics["asked"] == count
@@ -330,4 +333,4 @@ def test_a_reference_that_fails_is_the_tasks_fault(folder: Path) -> None:
         SandboxedEvaluator(task, task.suite(), workers=1) as evaluator,
         pytest.raises(TaskError, match=r"reference\.py: the reference program for timing fails: instance 0 "),
     ):
-        evaluator.evaluate(BUILT_IN)
+        evaluator.evaluate(one_file(BUILT_IN))

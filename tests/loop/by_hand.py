@@ -23,6 +23,7 @@ from evolve.progress import Event, Progress
 from evolve.seams import Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search, recall
+from tests.builders import one_file
 from tests.loop.virtual import VirtualExecutor
 from tests.seams.in_process import InProcessEvaluator
 
@@ -70,7 +71,7 @@ def begun(folder: Path, config_file: str, evaluator: Open = InProcessEvaluator) 
         source = task.initial.read_text(encoding="utf-8")
         with _opened(archive, config, evaluator) as run:
             evaluators = run.context.evaluators
-            record_initial(archive, source, evaluators.judge(source), evaluators)
+            record_initial(archive, one_file(source), evaluators.judge(one_file(source)), evaluators)
             recall(run.search, archive.reader.history())
             yield run
 

@@ -6,6 +6,7 @@ import pytest
 
 from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation
+from evaluator.program_files import Files
 from evolve.progress import TaskFailed
 from evolve.review.run_end import standstill
 from evolve.search.stopping import StopReason
@@ -20,10 +21,10 @@ LUCK = ROOT / "tests" / "data" / "luck"
 class CannotConfirm(InProcessEvaluator):
     """The task's own code fails whenever a program other than the initial one is confirmed."""
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-        if "OFFSET -= " in source:
+    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+        if "OFFSET -= " in program.only:
             raise TaskError("judge.py cannot do that in another order")
-        return super().examine(source, evaluation)
+        return super().examine(program, evaluation)
 
 
 @pytest.mark.parametrize("parallel", [1, 4])

@@ -223,7 +223,7 @@ def test_a_run_begun_with_relative_paths_goes_on_from_any_folder(tmp_path: Path)
     finish(there, "resume", "../here/runs/r", "--generations", "6")
     with opened(here) as archive:
         assert archive.ended == 7
-        assert "OFFSET = 61" in archive.source(archive.programs[0])
+        assert "OFFSET = 61" in archive.files(archive.programs[0]).only
         for number in (1, 5, 6):
             (attempt,) = archive.attempts(number)
             assert attempt.prompt is not None and "be bold" in archive.text(attempt.prompt)

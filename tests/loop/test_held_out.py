@@ -12,6 +12,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
 from evolve.archive.reports import markdown
+from tests.builders import one_file
 from tests.journals import rewrite
 from tests.loop.leaking import CLAIMS, FOURTH, ROUND, SECOND, TASK, THIRD, configure, events, evolve, without_held_out
 
@@ -26,7 +27,7 @@ def fingerprint(name: str) -> str:
 def held_out_of(source: str) -> float:
     task = load_task(str(TASK))
     with SandboxedEvaluator(task, task.suite("hidden"), workers=1) as evaluator:
-        return evaluator.evaluate(source).combined_score
+        return evaluator.evaluate(one_file(source)).combined_score
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_every_best_and_no_other_program_is_scored_on_the_held_out(whole: str) -
         assert sorted(scores) == [0, 1, 4, 5]
         for generation, held_out in scores.items():
             record = archive.find(str(generation))
-            assert held_out.combined_score == held_out_of(archive.source(record))
+            assert held_out.combined_score == held_out_of(archive.files(record).only)
             assert held_out.suite == "hidden"
             assert held_out.ceiling is not None
             assert held_out.gap == held_out.ceiling - held_out.combined_score

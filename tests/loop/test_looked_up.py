@@ -20,6 +20,7 @@ from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
 from evolve.archive.reports import markdown
 from evolve.cli.main import main
+from tests.builders import one_file
 from tests.loop.leaking import ROUND, SECOND, configure, events
 
 TASKS = Path(tasks.__file__).parent
@@ -203,7 +204,7 @@ def between(found: list[Evaluation], place: int, suite: Suite) -> CostPairs:
 
 def scored(sources: list[str], suite: str) -> list[Evaluation]:
     with SandboxedEvaluator(TASK, TASK.suite(suite), workers=1) as evaluator:
-        return [evaluator.evaluate(source) for source in sources]
+        return [evaluator.evaluate(one_file(source)) for source in sources]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def test_no_honest_program_is_accused(suite: str) -> None:
     sources = [path.read_text() for path in (PLACEMENT / "initial.py", *HONEST)]
     fresh = draw_suite(TASK, TASK.suite(suite), 10, "honest")
     with SandboxedEvaluator(TASK, fresh, workers=1) as evaluator:
-        again = [evaluator.evaluate(source) for source in sources]
+        again = [evaluator.evaluate(one_file(source)) for source in sources]
     here, there = (scored(sources, name) for name in (suite, f"{suite}-holdout"))
     assert len(here) == len(HONEST) + 1 > 3
     for place in range(1, len(sources)):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from evaluator.evaluation import Evaluation, Outcome, StrictReport
+from evaluator.program_files import Files
 from evolve.archive.reader import RunReader
 from evolve.loop.executor import JobKind
 from evolve.progress import Confirmed, Evaluated
@@ -33,9 +34,9 @@ STEPS = [1, FALSE, -5, 0.5, 0.25, 2, 4, -1, FALSE, 1]
 class Refuting(InProcessEvaluator):
     """Of a program whose last step is the false one it says that it does not hold."""
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
-        if re.findall(r"OFFSET -= (\S+)", source)[-1:] != [str(FALSE)]:
-            return super().examine(source, evaluation)
+    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+        if re.findall(r"OFFSET -= (\S+)", program.only)[-1:] != [str(FALSE)]:
+            return super().examine(program, evaluation)
         return replace(evaluation, strict=StrictReport(agrees=False), outcome=Outcome.NONDETERMINISTIC)
 
 

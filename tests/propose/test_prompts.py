@@ -18,6 +18,7 @@ from evolve.proposal import Refusal, Request
 from evolve.propose.llm_proposer import LLMProposer, problem_of
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
+from tests.builders import one_file
 from tests.examples import part_of_the_examples
 from tests.propose.prompting import BUSY, FAILING, LEARNED, PARENT, REFUSED, REQUEST, SUITE, TASK, prompts
 
@@ -145,7 +146,9 @@ def test_no_text_of_a_program_escapes_its_quotation(text: str) -> None:
 
 def test_a_source_with_fences_stays_inside_its_own() -> None:
     source = PARENT + "#" + "`" * 7 + "\n"
-    parent = dataclasses.replace(REQUEST.parent, program=dataclasses.replace(REQUEST.parent.program, source=source))
+    parent = dataclasses.replace(
+        REQUEST.parent, program=dataclasses.replace(REQUEST.parent.program, files=one_file(source))
+    )
     assert "`" * 8 + "python\nGPU_MEM_SIZE" in prompts().render(dataclasses.replace(REQUEST, parent=parent))
 
 

@@ -10,6 +10,7 @@ from evolve.lang.languages import LANGUAGES, PYTHON, Language
 from evolve.patch import apply_patch, parse_patch
 from evolve.proposal import Request
 from evolve.propose.prompts import KINDS, Prompts
+from tests.builders import one_file
 from tests.propose.prompting import REQUEST
 
 TOURS = load_task("tours")
@@ -23,7 +24,7 @@ def prompts_in(language: Language) -> Prompts:
 
 
 def request(kind: PatchKind, source: str, *, block_only: bool = False) -> Request:
-    program = dataclasses.replace(REQUEST.parent.program, source=source)
+    program = dataclasses.replace(REQUEST.parent.program, files=one_file(source))
     parent = dataclasses.replace(REQUEST.parent, program=program)
     return dataclasses.replace(REQUEST, kind=kind, parent=parent, inspirations=(parent,), block_only=block_only)
 

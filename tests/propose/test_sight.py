@@ -30,7 +30,7 @@ from evolve.propose.differing import Form, difference
 from evolve.propose.offline.proposer import OfflineProposer
 from evolve.propose.prompts import Prompts
 from evolve.propose.verdicts import first_and_last, with_code
-from tests.builders import make_evaluation, make_origin, make_results, make_scored
+from tests.builders import make_evaluation, make_origin, make_results, make_scored, one_file
 
 TASK = load_task("placement")
 SUITE = TASK.suite("adrs")
@@ -328,7 +328,7 @@ OF_CODE = re.compile(r"whole program|<CODE> and|inside <CODE>")
 
 def refused(answer: Completion, kind: PatchKind, program: str) -> str | None:
     try:
-        where = {"parent_source": program, "parent_works": True, "language": PYTHON, "task": TASK}
+        where = {"parent": one_file(program), "parent_works": True, "task": TASK}
         build_program(answer, kind=kind, known=lambda _: None, **where)  # type: ignore[arg-type]
     except PatchError as error:
         return str(error)

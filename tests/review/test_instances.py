@@ -12,7 +12,7 @@ from evolve.archive.consistency import installed
 from evolve.insights.credit import Tally, ratio, steps
 from evolve.propose.verdicts import instance_parts
 from evolve.review.instances import Against, compared, matrix
-from tests.builders import make_evaluation, make_made
+from tests.builders import make_evaluation, make_made, one_file
 
 
 def result(cost):
@@ -53,7 +53,7 @@ def test_what_holds_a_program_back_has_the_same_shares_on_pages_and_in_prompts(t
     evaluation = make_evaluation(costs, task=task.name, suite=suite.name, objective=task.objective, version=version)
     identity = {"task": task.name, "suite": suite.name, "seed": 0, "evaluator_version": version, "sandbox": "standard"}
     with Archive.create(tmp_path / "run", config_text="", identity=identity) as archive:
-        archive.evaluated(make_made(0, evaluation), source="x = 0\n", patch_text="", answers=None)
+        archive.evaluated(make_made(0, evaluation), files=one_file("x = 0\n"), patch_text="", answers=None)
         on_page = matrix(archive.reader)["shares"]
     in_prompt = instance_parts(evaluation, task, suite)
     assert on_page == pytest.approx([72 / 81, 0, 9 / 81])

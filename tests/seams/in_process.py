@@ -10,6 +10,7 @@ from typing import Any
 
 from evaluator.errors import EvaluationCancelled
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome, StrictReport
+from evaluator.program_files import Files
 from evaluator.task import Suite, Task
 from tests.builders import make_evaluation
 
@@ -29,12 +30,12 @@ class InProcessEvaluator:
         self._task = task
         self._cancelled = threading.Event()
 
-    def evaluate(self, source: str) -> Evaluation:
+    def evaluate(self, program: Files) -> Evaluation:
         """See Evaluator."""
-        program: dict[str, Any] = {}
+        names: dict[str, Any] = {}
         try:
-            self._traced(lambda: exec(compile(source, "<candidate>", "exec"), program))
-            guess = program[self._task.entry_point]
+            self._traced(lambda: exec(compile(program.only, "<candidate>", "exec"), names))
+            guess = names[self._task.entry_point]
         except EvaluationCancelled:
             raise
         except Exception as cause:  # noqa: BLE001 - a program may raise anything
@@ -42,13 +43,13 @@ class InProcessEvaluator:
             return self._evaluation([failed] + [(Outcome.NOT_RUN, None, "")] * (len(self.suite.instances) - 1))
         return self._evaluation([self._asked(guess, instance.data["n"]) for instance in self.suite.instances])
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
         """See Evaluator. Asks again, each instance in a program of its own: what differs was kept between them."""
         alone: list[Found] = []
         for instance in self.suite.instances:
-            program: dict[str, Any] = {}
-            exec(compile(source, "<candidate>", "exec"), program)
-            alone.append(self._asked(program[self._task.entry_point], instance.data["n"]))
+            names: dict[str, Any] = {}
+            exec(compile(program.only, "<candidate>", "exec"), names)
+            alone.append(self._asked(names[self._task.entry_point], instance.data["n"]))
         agrees = [found[:2] for found in alone] == [(result.outcome, result.cost) for result in evaluation.results]
         if agrees:
             return replace(evaluation, strict=StrictReport(agrees=True))

@@ -17,6 +17,7 @@ from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Limits, Suite, Task
 from evaluator.task_files import load_task
 from evolve.seams import Evaluator
+from tests.builders import one_file
 from tests.loop.climbing import TASK
 from tests.seams.in_process import InProcessEvaluator
 
@@ -92,7 +93,7 @@ def timeless(evaluation: Evaluation) -> dict[str, object]:
 
 
 def test_a_correct_program_has_a_score_and_a_result_per_instance(evaluator: Evaluator) -> None:
-    near, far = evaluator.evaluate(GUESS), evaluator.evaluate(FAR)
+    near, far = evaluator.evaluate(one_file(GUESS)), evaluator.evaluate(one_file(FAR))
     assert near.correct and far.correct
     assert near.combined_score > far.combined_score
     for evaluation in (near, far):
@@ -102,7 +103,7 @@ def test_a_correct_program_has_a_score_and_a_result_per_instance(evaluator: Eval
 
 
 def test_a_verdict_says_who_made_it(evaluator: Evaluator) -> None:
-    evaluation = evaluator.evaluate(GUESS)
+    evaluation = evaluator.evaluate(one_file(GUESS))
     assert evaluation.suite == evaluator.suite.name == "three"
     assert (evaluation.evaluator_version, evaluation.sandbox) == (evaluator.version, evaluator.sandbox)
     assert evaluation.ceiling == evaluator.ceiling
@@ -113,42 +114,42 @@ def test_a_verdict_says_who_made_it(evaluator: Evaluator) -> None:
 def test_whatever_a_program_does_wrong_is_a_verdict(
     evaluator: Evaluator, which: str, source: str, outcome: Outcome
 ) -> None:
-    evaluation = evaluator.evaluate(source)
+    evaluation = evaluator.evaluate(one_file(source))
     if which == "script" and outcome in (Outcome.LOAD_ERROR, Outcome.EXCEPTION):
         outcome = Outcome.EXITED  # a script is one process, and it ended
     assert (evaluation.outcome, evaluation.correct) == (outcome, False)
     assert evaluation.detail
     assert len(evaluation.results) == 3
-    assert evaluation.combined_score < evaluator.evaluate(FAR).combined_score
+    assert evaluation.combined_score < evaluator.evaluate(one_file(FAR)).combined_score
 
 
 @pytest.mark.parametrize("source", [GUESS, FAR, *WRONG])
 def test_it_says_the_same_again_and_can_be_recorded(evaluator: Evaluator, source: str) -> None:
-    evaluation = evaluator.evaluate(source)
-    assert timeless(evaluator.evaluate(source)) == timeless(evaluation)
+    evaluation = evaluator.evaluate(one_file(source))
+    assert timeless(evaluator.evaluate(one_file(source))) == timeless(evaluation)
     assert timeless(Evaluation.from_json(json.loads(json.dumps(evaluation.to_json())))) == timeless(evaluation)
 
 
 def test_threads_get_the_verdicts_of_their_own_programs(evaluator: Evaluator) -> None:
     sources = [f"def guess(n):\n    return n + {far}\n" for far in range(6)]
-    alone = [evaluator.evaluate(source).combined_score for source in sources]
+    alone = [evaluator.evaluate(one_file(source)).combined_score for source in sources]
     with ThreadPoolExecutor(3) as pool:
-        together = [evaluation.combined_score for evaluation in pool.map(evaluator.evaluate, sources)]
+        together = [evaluation.combined_score for evaluation in pool.map(evaluator.evaluate, map(one_file, sources))]
     assert together == alone == sorted(alone, reverse=True)
 
 
 def test_an_honest_program_stands_however_it_is_asked(evaluator: Evaluator) -> None:
-    evaluation = evaluator.evaluate(GUESS)
-    examined = evaluator.examine(GUESS, evaluation)
+    evaluation = evaluator.evaluate(one_file(GUESS))
+    examined = evaluator.examine(one_file(GUESS), evaluation)
     assert examined.correct
     assert examined.strict is not None and examined.strict.agrees
     assert timeless(dataclasses.replace(examined, strict=evaluation.strict)) == timeless(evaluation)
 
 
 def test_one_that_keeps_state_between_instances_does_not(evaluator: Evaluator) -> None:
-    evaluation = evaluator.evaluate(COUNTS)
+    evaluation = evaluator.evaluate(one_file(COUNTS))
     assert evaluation.correct, "the ordinary way does not tell"
-    examined = evaluator.examine(COUNTS, evaluation)
+    examined = evaluator.examine(one_file(COUNTS), evaluation)
     assert not examined.correct
     assert examined.strict is not None and not examined.strict.agrees
     assert examined.quarantine
@@ -161,7 +162,7 @@ def test_what_is_cancelled_raises_in_the_thread_that_waits(which: str, task: Tas
 
     def evaluate() -> None:
         try:
-            ended.append(evaluator.evaluate(ENDLESS))
+            ended.append(evaluator.evaluate(one_file(ENDLESS)))
         except EvaluationCancelled as cancelled:
             ended.append(cancelled)
 

@@ -11,7 +11,6 @@ from evaluator.task_files import load_task
 from evolve.core.completion import CallEvent, CallFailed, Completion
 from evolve.core.config import ModelConfig
 from evolve.core.program import PatchKind
-from evolve.lang.languages import PYTHON
 from evolve.patch import parse_patch
 from evolve.proposal import Request
 from evolve.propose.building import build_program
@@ -88,7 +87,7 @@ def test_a_prompt_is_a_function_of_the_request(proposer: Proposer, requests: Req
         request = requests(1, kind)
         prompt = proposer.prompt(request)
         assert proposer.prompt(request) == prompt
-        assert prompt is None or request.parent.program.source in prompt.replace("\n| ", "\n")
+        assert prompt is None or request.parent.program.files.only in prompt.replace("\n| ", "\n")
         assert proposer.estimate_usd(prompt) >= 0
 
 
@@ -96,10 +95,10 @@ def test_an_answer_becomes_a_program(proposer: Proposer, requests: Requests) -> 
     request = requests(1)
     answer = answered(proposer, request)
     assert parse_patch(answer.text, PatchKind.DIFF).name
-    source = request.parent.program.source
-    known: dict[str, Any] = {"language": PYTHON, "known": lambda _: None, "task": load_task(str(TASK))}
-    program = build_program(answer, kind=PatchKind.DIFF, parent_source=source, parent_works=True, **known)
-    assert program.source != source
+    parent = request.parent.program.files
+    known: dict[str, Any] = {"known": lambda _: None, "task": load_task(str(TASK))}
+    program = build_program(answer, kind=PatchKind.DIFF, parent=parent, parent_works=True, **known)
+    assert program.files != parent
 
 
 def test_one_request_has_one_answer_from_any_thread(proposer: Proposer, requests: Requests) -> None:

@@ -16,6 +16,7 @@ from evaluator.certificate import KeptAnswers
 from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.program_files import Files
 from evaluator.suite_scorer import score_results
 from evaluator.task import Suite, Task
 from evolve.apps.audit.claims import (
@@ -53,7 +54,7 @@ class FolderAudit:
     def claims(self, kept: KeptResults, *, number: str | None, workers: int, step: Callable[[], None]) -> list[Claim]:
         """A row for every program, in the folder's order. `number` is the recorded number that the user calls the
         task's metric."""
-        programs = [AuditedProgram(source=self._source(each)) for each in self._with_text]
+        programs = [AuditedProgram(files=self._files(each)) for each in self._with_text]
         evaluations = measure(self._evaluator, programs, kept, workers=workers, step=step)
         measured = {each.id: result for each, result in zip(self._with_text, evaluations, strict=True)}
         return self.judge(measured, number=number)
@@ -63,9 +64,10 @@ class FolderAudit:
         self.formula = self._formula(measured, number)
         return [self._claim(each, measured.get(each.id)) for each in self._claimed]
 
-    def _source(self, claimed: Claimed) -> str:
+    def _files(self, claimed: Claimed) -> Files:
         assert claimed.source is not None
-        return with_entry_point(claimed.source, self._task.name, self._task.entry_point)
+        text = with_entry_point(claimed.source, self._task.name, self._task.entry_point)
+        return Files.single(self._task.program_name, text)
 
     def _claim(self, claimed: Claimed, measured: Evaluation | None) -> Claim:
         claim = claim_of_folder(claimed, measured, self.formula)
@@ -90,7 +92,7 @@ class FolderAudit:
             for name, stated in each.numbers.items():
                 for place, value in enumerate(ours):
                     if value is not None and math.isfinite(stated) and agree(stated, value):
-                        agreeing[name, place].add((self._source(each), value))
+                        agreeing[name, place].add((self._files(each).only, value))
         known = [key for key, pairs in agreeing.items() if _is_evidence(pairs)]
         if not known:
             return None
@@ -168,7 +170,7 @@ class FolderAudit:
         if not isinstance(self._evaluator, SandboxedEvaluator):
             return None
         kept, suite = KeptAnswers(), self._evaluator.suite
-        evaluation = self._evaluator.evaluate(self._source(claimed), kept=kept)
+        evaluation = self._evaluator.evaluate(self._files(claimed), kept=kept)
         if kept.texts is None or len(kept.texts) != len(suite.instances) or not evaluation.correct:
             return None
         pairs = zip(suite.instances, kept.texts, strict=True)

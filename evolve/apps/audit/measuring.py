@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.evaluation import OF_THE_MOMENT, Evaluation
+from evaluator.program_files import Files
 from evaluator.waiting import threads
 from evolve.seams import Evaluator
 from evolve.trust import state_folder
@@ -28,13 +29,15 @@ _MOST_BYTES: Final = 2**30
 class AuditedProgram:
     """A program to score. `confirm`: with strict re-evaluation. `met_limit`: its record says that it met a limit."""
 
-    source: str
+    files: Files
     confirm: bool = False
     met_limit: bool = False
 
     def key(self, evaluator: Evaluator) -> str:
         """The key of its result by an evaluator."""
-        return _digest(evaluator.version, evaluator.sandbox, "confirmed" if self.confirm else "scored", self.source)
+        return _digest(
+            evaluator.version, evaluator.sandbox, "confirmed" if self.confirm else "scored", repr(self.files.pairs)
+        )
 
 
 class KeptResults:
@@ -108,11 +111,11 @@ def measure(
     """
 
     def measured(key: str, program: AuditedProgram) -> Evaluation:
-        evaluation = evaluator.evaluate(program.source)
+        evaluation = evaluator.evaluate(program.files)
         if not program.met_limit and any(result.outcome in OF_THE_MOMENT for result in evaluation.results):
-            evaluation = evaluator.evaluate(program.source)
+            evaluation = evaluator.evaluate(program.files)
         if program.confirm:
-            evaluation = evaluator.examine(program.source, evaluation)
+            evaluation = evaluator.examine(program.files, evaluation)
         if kept is not None:
             kept.add(key, evaluation)
         return evaluation

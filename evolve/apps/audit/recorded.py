@@ -40,7 +40,7 @@ def score_again(
         recorded = archive.evaluation(record)
         met_limit = any(result.outcome in OF_THE_MOMENT for result in recorded.results)
         programs.append(
-            AuditedProgram(source=archive.source(record), confirm=recorded.strict is not None, met_limit=met_limit)
+            AuditedProgram(files=archive.files(record), confirm=recorded.strict is not None, met_limit=met_limit)
         )
     return measure(evaluator, programs, kept, workers=workers, step=step)
 
@@ -118,7 +118,7 @@ class RunAudit:
         if evaluator is None or not self._held_out:
             return
         programs = [
-            AuditedProgram(source=self._archive.source(self._archive.by_generation[each])) for each in self._held_out
+            AuditedProgram(files=self._archive.files(self._archive.by_generation[each])) for each in self._held_out
         ]
         evaluations = measure(evaluator, programs, self._kept, workers=1, step=step)
         for (generation, recorded), measured in zip(self._held_out.items(), evaluations, strict=True):
@@ -148,11 +148,11 @@ class RunAudit:
             return None
         fresh = draw_suite(task, suite, sample.instances, sample.seed)
         records = self._archive.programs[0], self._archive.by_generation[sample.generation]
-        sources = [self._archive.source(record) for record in records]
+        programs = [self._archive.files(record) for record in records]
         with opened(fresh) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
             initial, program = (
-                [thread.result(thread.submit(evaluator.evaluate_one, source, place)) for place in range(sample.count)]
-                for source in sources
+                [thread.result(thread.submit(evaluator.evaluate_one, files, place)) for place in range(sample.count)]
+                for files in programs
             )
         if any(result.outcome in OF_THE_MOMENT for result in (*initial, *program)):
             return None
@@ -174,7 +174,7 @@ def _claimed_of(archive: RunReader, record: ProgramRecord) -> Claimed:
         id=str(record.generation),
         generation=record.generation,
         name=claim.id,
-        source=archive.source(record),
+        source=archive.files(record).only,
         correct=claim.correct,
         where_from=claim.id,
         numbers={} if score is None else {SCORE: score},

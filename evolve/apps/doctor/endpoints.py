@@ -17,8 +17,7 @@ from evolve.core.config import Config, ModelConfig
 from evolve.core.errors import InputError, MachineError, PatchError
 from evolve.evaluation.beginning import begin_archive, judge_initial
 from evolve.evaluation.evaluators import open_evaluators
-from evolve.lang.languages import language_of_task
-from evolve.opening import initial_source, open_llm
+from evolve.opening import initial_files, open_llm
 from evolve.proposal import Request, SearchSettings
 from evolve.propose.adapting import LIMITS, ErrorBody, context_length
 from evolve.propose.building import build_program
@@ -65,9 +64,8 @@ class _FirstQuestion:
             build_program(
                 answer,
                 kind=self.request.kind,
-                parent_source=parent.program.source,
+                parent=parent.program.files,
                 parent_works=parent.evaluation.correct,
-                language=language_of_task(self.task),
                 task=self.task,
                 known=lambda _: None,
             )
@@ -81,13 +79,13 @@ def _first_question(config: Config, name: str) -> Iterator[_FirstQuestion]:
     """The first question of a run with that model only. The initial program is scored for it, and nothing is left on
     the disk. Raises InputError, TaskError, SandboxError."""
     task = load_task(config.task)
-    source = initial_source(config, task)
+    program = initial_files(config, task)
     with (
         tempfile.TemporaryDirectory(prefix="evolve-doctor-") as folder,
-        open_evaluators(task, config.suite, workers=1, control=source, seed=config.seed) as evaluators,
+        open_evaluators(task, config.suite, workers=1, control=program, seed=config.seed) as evaluators,
     ):
-        initial = judge_initial(config, source, evaluators)
-        with begin_archive(Path(folder) / "run", config, source, initial, evaluators) as archive:
+        initial = judge_initial(config, program, evaluators)
+        with begin_archive(Path(folder) / "run", config, program, initial, evaluators) as archive:
             shares, kinds = {name: 1.0}, {name: LLMProposer.kinds}
             settings = SearchSettings(config=config.search, seed=config.seed, shares=shares, kinds=kinds)
             search = open_search(settings)

@@ -83,7 +83,7 @@ def check_evaluation() -> list[Check]:
     try:
         task = load_task(DEFAULT_TASK)
         with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-            evaluation = evaluator.evaluate(task.initial.read_text(encoding="utf-8"))
+            evaluation = evaluator.evaluate(task.initial_files())
     except EvaluatorError as cause:
         return [Check("evaluation", Finding.BROKEN, str(cause), "do what the message says"), *check_layers(NONE)]
     if evaluation.correct:

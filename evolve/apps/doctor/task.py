@@ -12,6 +12,7 @@ from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Evaluation, Outcome, Verdict
 from evaluator.objective import Direction
 from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.program_files import Files
 from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE
@@ -20,7 +21,7 @@ from evolve.core.config import Config
 from evolve.core.errors import EvolveError, InputError
 from evolve.core.program import Origin, PatchKind, Program
 from evolve.lang.languages import language_of_task
-from evolve.opening import initial_source
+from evolve.opening import initial_files
 from evolve.proposal import Request, ScoredProgram
 from evolve.propose.offline.ingredients import MAX_LINES
 from evolve.propose.offline.proposer import OfflineProposer
@@ -69,17 +70,17 @@ def examine_task(name: str) -> list[Check]:
         task = load_task(name)
         suites = [task.suite(suite) for suite in task.suites]
         listening = _Listening(task.judge)
-        source = initial_source(Config(), task)
+        program = initial_files(Config(), task)
         suite = task.suite()
         called = f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
         sizes = [f"suite {each.name} with {counted(len(each.instances), 'instance')}" for each in suites]
         checks = [Check("files", Finding.OK, ", ".join((task.name, called, *sizes))), *_check_declared(task, suite)]
         with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
-            evaluation = evaluator.examine(source, evaluator.evaluate(source))
+            evaluation = evaluator.examine(program, evaluator.evaluate(program))
             checks.append(_check_initial(task, evaluation))
             checks += [] if task.self_judged else list(_check_judge(task, suite, listening.answers))
             if evaluation.correct and not task.uses_clock:  # measured times always differ
-                checks.append(_check_sensitivity(task, evaluator, source, evaluation))
+                checks.append(_check_sensitivity(task, evaluator, program, evaluation))
     except (EvaluatorError, InputError) as cause:
         wrong = isinstance(cause, TaskError | InputError)
         fix = "fix the problem described above" if wrong else "do what the message says"
@@ -194,25 +195,26 @@ def wrong_answers(right: object) -> list[Any]:
     return answers
 
 
-def _check_sensitivity(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: Evaluation) -> Check:
+def _check_sensitivity(task: Task, evaluator: OpenedEvaluator, program: Files, evaluation: Evaluation) -> Check:
     """Whether the score changes with the program: the offline proposer changes the initial one step by step."""
     try:
         proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
     except EvolveError as cause:
         fix = f"an ingredient is an operator of at most {MAX_LINES} lines below comments `# role:`, `# why:`, `# wire:`"
         return _broken("ingredients", str(cause), fix)
-    scores, correct, parent = {evaluation.combined_score}, 0, source
+    scores, correct, parent = {evaluation.combined_score}, 0, program
     for number in range(1, _MOST_VARIANTS + 1):
         if number > _VARIANTS and len(scores) > 1:
             break
         edit = proposer.propose(_request(number, parent, evaluation))
         if edit is None:
             break
-        variant = evaluator.evaluate(edit.source)
+        edited = Files.single(task.program_name, edit.source)
+        variant = evaluator.evaluate(edited)
         correct += variant.correct
         if variant.correct:
             scores.add(variant.combined_score)
-            parent = edit.source if number % _FAR else source
+            parent = edited if number % _FAR else program
     value = named_value(evaluation.objective, evaluation.value)
     if len(scores) > 1:
         detail = f"sensitive: {correct} small variations of {value} gave {len(scores) - 1} other scores"
@@ -221,8 +223,8 @@ def _check_sensitivity(task: Task, evaluator: OpenedEvaluator, source: str, eval
     return _missing("score", f"not sensitive: {correct} programs made offline also score {value}", fix)
 
 
-def _request(number: int, source: str, evaluation: Evaluation) -> Request:
+def _request(number: int, files: Files, evaluation: Evaluation) -> Request:
     origin = Origin(kind=PatchKind.INITIAL, model="", patch_name="", description="")
-    program = Program(commit="", generation=0, source=source, parents=(), island=0, origin=origin)
+    program = Program(commit="", generation=0, files=files, parents=(), island=0, origin=origin)
     parent = ScoredProgram(program=program, evaluation=evaluation)
     return Request(seed=0, generation=number, attempt=0, kind=PatchKind.DIFF, parent=parent, inspirations=())

@@ -12,6 +12,7 @@ from typing import Final
 from evaluator.certificate import KeptAnswers
 from evaluator.errors import EvaluationCancelled
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.program_files import Files
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.waiting import threads
@@ -20,7 +21,7 @@ from evolve.apps.placing.instance import Placement, as_placement, cluster_task
 from evolve.archive.reader import RunReader
 from evolve.core.config import available_cores
 from evolve.core.errors import InputError
-from evolve.core.files import read_source
+from evolve.core.files import read_program
 from evolve.review.curves import cpu_seconds
 from evolve.review.runs import resolve_run
 
@@ -32,7 +33,7 @@ class Contender:
     """A program and its name."""
 
     name: str
-    source: str
+    program: Files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,20 +55,20 @@ def shipped(task: Task) -> list[Contender]:
     files = [task.initial, *sorted((folder / "baselines").glob("*.py")), *sorted((folder / "families").glob("*.py"))]
     cpu_s = cpu_seconds(task.name, _MEASURED_ON)
     files.sort(key=lambda path: cpu_s.get(path.relative_to(folder).with_suffix("").as_posix(), math.inf))
-    return [Contender(name=path.stem, source=read_source(path)) for path in files]
+    return [Contender(name=path.stem, program=read_program(path, task)) for path in files]
 
 
 def named(name: str, task: Task) -> Contender:
     """The program in a file, or in a run as `RUN:PROGRAM`. Raises InputError and ArchiveError."""
     run, colon, program = name.rpartition(":")
     if not colon or Path(name).is_file():
-        return Contender(name=name, source=read_source(Path(name)))
+        return Contender(name=name, program=read_program(Path(name), task))
     with RunReader.open(resolve_run(run)) as archive:
         if archive.identity["task"] != task.name:
             raise InputError(
                 f"{run} is a run of the task {archive.identity['task']!r}; only programs of placement can place models"
             )
-        return Contender(name=name, source=archive.source(archive.find(program)))
+        return Contender(name=name, program=archive.files(archive.find(program)))
 
 
 def try_programs(
@@ -111,7 +112,7 @@ def try_programs(
 def _try(evaluator: SandboxedEvaluator, cluster: Cluster, program: Contender, begun: dict[str, float]) -> Reached:
     began = begun[program.name] = time.monotonic()
     kept = KeptAnswers()
-    evaluation = evaluator.evaluate(program.source, kept=kept)
+    evaluation = evaluator.evaluate(program.program, kept=kept)
     result, took = evaluation.results[0], time.monotonic() - began
     if result.cost is None or not kept.texts:
         detail = result.detail or evaluation.detail.strip().rpartition("\n")[2] or str(evaluation.outcome)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.evaluation import FARTHEST
+from evaluator.program_files import Files
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
@@ -33,8 +34,8 @@ from evolve.archive.reports import Insight, InsightsReport, Recommendation, Roun
 from evolve.core.completion import Completion
 from evolve.core.config import Config, render_config
 from evolve.core.errors import ArchiveError, InputError, ProgramError
-from evolve.core.files import read_source, require_disk
-from evolve.core.program import OFFLINE, TUNER, Origin, PatchKind, normalised_hash
+from evolve.core.files import require_disk
+from evolve.core.program import OFFLINE, TUNER, Origin, PatchKind, program_hash
 from evolve.core.settings import with_absolute_paths
 from evolve.evaluation.beginning import identity_of
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair, open_evaluators
@@ -87,7 +88,7 @@ def import_results(
         sweep_unfinished(folder.parent)
     config = config.model_copy(update={"generations": max(1, len(programs) - 1)})  # all of them are made
     with open_evaluators(
-        task, config.suite, workers=config.processes, control=read_source(task.initial), confined=confined
+        task, config.suite, workers=config.processes, control=task.initial_files(), confined=confined
     ) as evaluators:
         run_id, unnoted = own_run(config)
         identity = identity_of(config, _hash(programs[0], evaluators), evaluators) | {"imported": results.system}
@@ -133,11 +134,15 @@ def _runnable(program: ResultProgram, task: Task) -> ResultProgram:
 
 def _hash(program: ResultProgram, evaluators: EvaluatorPair) -> str:
     """The hash of a program as any run has it; of one that does not parse, that of its text."""
-    source = program.claimed.source or ""
+    files = _files(program, evaluators.task)
     try:
-        return normalised_hash(source, language_of_task(evaluators.task))
+        return program_hash(files)
     except ProgramError:
-        return hashlib.sha256(source.encode("utf-8")).hexdigest()
+        return hashlib.sha256(files.only.encode("utf-8")).hexdigest()
+
+
+def _files(program: ResultProgram, task: Task) -> Files:
+    return Files.single(task.program_name, program.claimed.source or "")
 
 
 class _Import:
@@ -150,20 +155,21 @@ class _Import:
 
     def record(self, programs: Sequence[ResultProgram], *, workers: int, heard: ImportListener) -> None:
         """Evaluate the programs, equal texts once, and record them in the order given; a would-be best is confirmed."""
-        evaluate, sources = self._evaluators.evaluator.evaluate, [program.claimed.source or "" for program in programs]
+        task, evaluate = self._evaluators.task, self._evaluators.evaluator.evaluate
+        files = [_files(program, task) for program in programs]
         with threads(workers, cancel=self._evaluators.cancel) as pool:
-            evaluations = {source: pool.submit(evaluate, source) for source in dict.fromkeys(sources)}
-            for number, (program, source) in enumerate(zip(programs, sources, strict=True)):
-                evaluation = pool.result(evaluations[source])
+            evaluations = {each: pool.submit(evaluate, each) for each in dict.fromkeys(files)}
+            for number, (program, each) in enumerate(zip(programs, files, strict=True)):
+                evaluation = pool.result(evaluations[each])
                 if number == 0:
-                    confirmation = self._evaluators.judge(source)
+                    confirmation = self._evaluators.judge(each)
                 else:
-                    confirmation = self._evaluators.confirm_if_best(self._archive, number, source, evaluation)
-                self._record_one(number, program, source, confirmation)
+                    confirmation = self._evaluators.confirm_if_best(self._archive, number, each, evaluation)
+                self._record_one(number, program, each, confirmation)
                 self._record_reports(up_to=number + 1 if number + 1 < len(programs) else None)
                 heard.done(number + 1, len(programs))
 
-    def _record_one(self, number: int, program: ResultProgram, source: str, confirmation: Confirmation) -> None:
+    def _record_one(self, number: int, program: ResultProgram, files: Files, confirmation: Confirmation) -> None:
         parent, inspirations = self._origins(program)
         parents = () if parent is None else (parent.commit,)
         kind = program.proposed.kind if parents else PatchKind.INITIAL
@@ -183,7 +189,7 @@ class _Import:
             self._archive.asked(question, program.proposed.prompt or None)
             self._archive.answered(number, 0, answer)
         language = language_of_task(self._evaluators.task)
-        before = "" if parent is None else self._archive.reader.source(parent)
+        before, source = "" if parent is None else self._archive.reader.files(parent).only, files.only
         event = EvaluatedEvent(
             generation=number,
             attempt=0,
@@ -203,7 +209,7 @@ class _Import:
             claimed=_claim(program),
         )
         patch_text, answers = program.proposed.answer, confirmation.evaluation.answers
-        record = self._archive.evaluated(event, source=source, patch_text=patch_text, answers=answers)
+        record = self._archive.evaluated(event, files=files, patch_text=patch_text, answers=answers)
         self._records[program.id] = record
         record_held_out(self._archive, self._evaluators, record, confirmation)
 

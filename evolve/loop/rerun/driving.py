@@ -40,12 +40,11 @@ from evolve.archive.records import ProgramRecord, Unfinished
 from evolve.core.completion import CallFailed, Completion, FailureReason, Message, MetaKey, Observer, RequestKey
 from evolve.core.config import Config
 from evolve.core.errors import InputError, PatchError
-from evolve.core.program import normalised_hash
+from evolve.core.program import program_hash
 from evolve.evaluation.beginning import record_initial
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair, open_evaluators
 from evolve.evaluation.generalisation import try_new_orders
 from evolve.evaluation.recording import question_of, rescore
-from evolve.lang.languages import language_of_task
 from evolve.loop.admission import Admission, UnderWay
 from evolve.loop.context import RunContext, RunServices
 from evolve.loop.executor import Ended, Executor, Job, JobKind, ThreadExecutor, done
@@ -122,7 +121,7 @@ def rerun(
         task = task_of_run(record, task_folder or config.task, verb="rerun")
         if not record.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
-        control = record.source(record.programs[0])
+        control = record.files(record.programs[0])
         count = config.processes if workers is None else workers
         with open_evaluators(
             task, config.suite, workers=count, control=control, confined=confined, seed=config.seed
@@ -286,16 +285,16 @@ class _Rerun:
     def _initial(self) -> None:
         """The initial program is judged, and recorded."""
         record, cursor, threads = self.record, self.cursor, self.threads
-        source = record.source(record.programs[0])
+        program = record.files(record.programs[0])
         cursor.judge_is_here = self.judge.is_here(record.judged_in[0])
         self.judge.expect(0)
-        confirmed = threads.result(threads.submit(self._here().judge, source))
+        confirmed = threads.result(threads.submit(self._here().judge, program))
         begun_with = record.created.identity.get("initial")
-        found = normalised_hash(source, language_of_task(self.pair.task))
+        found = program_hash(program)
         if begun_with not in (None, found):
             what = "its program differs"
             raise Diverged(Divergence(generation=0, what=what, recorded=str(begun_with), found=found))
-        record_initial(self.archive, source, confirmed, self.pair)
+        record_initial(self.archive, program, confirmed, self.pair)
 
     def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""

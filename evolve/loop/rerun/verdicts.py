@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator.evaluation import Evaluation
+from evaluator.program_files import Files
 from evaluator.waiting import Threads
 from evolve.evaluation.evaluators import EvaluatorPair
 from evolve.loop.rerun.divergence import settled
@@ -43,8 +44,8 @@ class RecordedJudge:
         self.lenient = pair.task.uses_clock or pair.task.self_judged
         self.judged_by = {key: pair.identity()[key] for key in JUDGES}
         self._pair, self._inner, self._record, self._threads = pair, inner, record, threads
-        self._known: dict[str, _Known] = {}
-        self._best: dict[str, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
+        self._known: dict[Files, _Known] = {}
+        self._best: dict[Files, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
         self._order = list(record.judged_in)
         self._ahead = ahead
         self._begun = 0  # how many of these are, or were, evaluated
@@ -62,20 +63,20 @@ class RecordedJudge:
         self._begun = max(self._begun, until)
 
     def _begin(self, generation: int) -> None:
-        source = self._record.source(self._record.by_generation[generation])
+        program = self._record.files(self._record.by_generation[generation])
         refuted = generation in self._record.distrusted
         here = self.is_here(self._record.judged_in[generation]) and not refuted
-        ahead = self._threads.submit(self._inner.evaluate, source) if here else None
+        ahead = self._threads.submit(self._inner.evaluate, program) if here else None
         recorded = self._record.first_evaluation(generation)
         with self._lock:
-            self._known[source] = _Known(recorded=recorded, ahead=ahead, refuted=refuted)
+            self._known[program] = _Known(recorded=recorded, ahead=ahead, refuted=refuted)
 
-    def evaluate(self, source: str) -> Evaluation:
+    def evaluate(self, program: Files) -> Evaluation:
         """See Evaluator.evaluate."""
         with self._lock:
-            known = self._known.pop(source, None)
+            known = self._known.pop(program, None)
         if known is None:
-            return self._inner.evaluate(source)
+            return self._inner.evaluate(program)
         if known.ahead is None:
             self._count("refuted" if known.refuted else "as_recorded")
             return Evaluation.from_json(known.recorded)
@@ -83,25 +84,25 @@ class RecordedJudge:
         strict = known.recorded["strict"]
         if strict is not None:
             with self._lock:
-                self._best[source] = known.recorded
+                self._best[program] = known.recorded
         if strict is not None and not strict["agrees"]:
             return found  # what it was before it was examined is not on record
         wanted = {**known.recorded, "strict": None}
         evaluation = self._held(wanted, found)
         if evaluation is None:  # a limit of time may have been met because others ran at the same time
-            evaluation = self._held(wanted, self._alone(source))
+            evaluation = self._held(wanted, self._alone(program))
             if evaluation is None:
                 return found
             self._count("again")
         return evaluation
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
         """See Evaluator.examine. What another judge has examined stands as it is on record."""
         with self._lock:
-            recorded = self._best.pop(source, None)
+            recorded = self._best.pop(program, None)
         if evaluation.evaluator_version != self.version:
             return evaluation
-        found = self._inner.examine(source, evaluation)
+        found = self._inner.examine(program, evaluation)
         if recorded is None or not self.lenient:
             return found
         same, written = settled(recorded, found.to_json(), lenient=True)
@@ -119,11 +120,11 @@ class RecordedJudge:
         self._count("within" if written is wanted else "exact")
         return Evaluation.from_json(wanted) if written is wanted else found
 
-    def _alone(self, source: str) -> Evaluation:
+    def _alone(self, program: Files) -> Evaluation:
         if self._pair.others is None:
-            return self._inner.evaluate(source)
+            return self._inner.evaluate(program)
         with self._pair.others(self.suite) as evaluator:
-            return evaluator.evaluate(source)
+            return evaluator.evaluate(program)
 
     def _count(self, name: str) -> None:
         with self._lock:

@@ -53,8 +53,8 @@ def parts_taken(
     donors = list(inspirations)
     rng.shuffle(donors)
     for donor in donors:
-        taken = _blocks_taken(source, donor.program.source, rng) or _values_taken(
-            source, donor.program.source, language, rng
+        taken = _blocks_taken(source, donor.program.files.only, rng) or _values_taken(
+            source, donor.program.files.only, language, rng
         )
         if taken is not None:
             new, what = taken

@@ -150,7 +150,7 @@ def crossed(outline: Outline, inspirations: tuple[ScoredProgram, ...], rng: rand
     donors = list(inspirations)
     rng.shuffle(donors)
     for candidate in donors:
-        donor = outlined(candidate.program.source, outline.entry_point)
+        donor = outlined(candidate.program.files.only, outline.entry_point)
         names = differing(outline, donor)
         rng.shuffle(names)
         for name in names:

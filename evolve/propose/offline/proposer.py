@@ -75,7 +75,9 @@ class OfflineProposer(Proposer):
             edit = self.propose(request)
             if edit is None:
                 return Completion(text="", finish_reason="nothing")
-            text = make_patch(request.parent.program.source, edit.source, name=edit.name, description=edit.description)
+            text = make_patch(
+                request.parent.program.files.only, edit.source, name=edit.name, description=edit.description
+            )
         except (PatchError, ProgramError) as unwritable:
             # The answer is then refused like a model's, and recorded with this reason.
             text = f"The offline proposer has an edit that no patch can hold, or that is too large: {unwritable}"
@@ -83,7 +85,7 @@ class OfflineProposer(Proposer):
 
     def propose(self, request: Request) -> Edit | None:
         """The edit behind an answer; None when there is nothing to propose."""
-        source = request.parent.program.source
+        source = request.parent.program.files.only
         if self._language is not PYTHON:
             return self._of_any_language(request)
         if source and not source.endswith("\n"):  # edits are made of whole lines
@@ -95,7 +97,7 @@ class OfflineProposer(Proposer):
         return self._edit(request, source)
 
     def _of_any_language(self, request: Request) -> Edit | None:
-        rng, source = _seeded(request), request.parent.program.source
+        rng, source = _seeded(request), request.parent.program.files.only
         edit = None
         if request.kind is PatchKind.CROSS:
             edit = parts_taken(source, self._language, request.inspirations, rng)

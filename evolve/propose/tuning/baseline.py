@@ -8,7 +8,6 @@ from evolve.archive.archive import Archive
 from evolve.archive.events import TuningBaselineEvent
 from evolve.core.errors import InputError
 from evolve.evaluation.evaluators import EvaluatorPair
-from evolve.lang.languages import language_of
 from evolve.propose.tuning.search import Rank
 from evolve.propose.tuning.tuner import NOTHING, Tuner, chance_in, chosen, measured_again, require_tunable
 
@@ -35,21 +34,21 @@ def measure_baseline(
     reader = archive.reader
     if (recorded := reader.tuning_baseline) is not None and recorded.proposals == proposals:
         return True
-    initial, language = reader.programs[0], language_of(reader.program_file)
-    source, tuning, value = reader.source(initial), dict(NOTHING), initial.value
-    if chosen(source, language, evaluations=proposals)[1]:
+    initial = reader.programs[0]
+    program, tuning, value = reader.files(initial), dict(NOTHING), initial.value
+    if chosen(program, evaluations=proposals)[1]:
         assert evaluators.others is not None
         # The run's own evaluators were cancelled at its end.
         with evaluators.others(evaluators.evaluator.suite, workers=workers, alone=False) as evaluator:
-            start = measured_again(evaluator, source, reader.evaluation(initial))
+            start = measured_again(evaluator, program, reader.evaluation(initial))
             seed = f"{reader.identity['seed']}:{initial.generation}"
-            tuner = Tuner(evaluator, language, proposals, workers)
-            tuned = tuner.tune(source, start, seed=seed, tell=tell, stopped=stopped, cancel=evaluator.cancel)
+            tuner = Tuner(evaluator, proposals, workers)
+            tuned = tuner.tune(program, start, seed=seed, tell=tell, stopped=stopped, cancel=evaluator.cancel)
             if stopped():
                 return False
             tuning = tuned.taken
             if tuned.gained:
-                final = measured_again(evaluator, tuned.source, evaluator.evaluate(tuned.source))
+                final = measured_again(evaluator, tuned.files, evaluator.evaluate(tuned.files))
                 value = final.value if final.correct and chance_in(final) is None else value
     archive.add(TuningBaselineEvent(proposals=proposals, tuning=tuning, value=value))
     return True

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from evaluator.program_files import Files
 from evolve.core.program import evolve_regions, split_lines
 from evolve.core.python_source import called, parsed
-from evolve.lang.languages import PYTHON, Language
+from evolve.lang.languages import PYTHON, language_of
 from evolve.lang.literals import Literal, literals, with_values
 from evolve.propose.tuning.search import Dimension, Point
 
@@ -32,37 +33,48 @@ _DECIMAL = re.compile(r"(?:\d[\d_]*+(?:\.[\d_]*+)?|\.\d[\d_]*+)(?:[eE][+-]?\d++)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A number to be searched: where it stands, what to call it, and within which bounds."""
+    """A number to be searched: in which file and where it stands, what to call it, and within which bounds."""
 
+    path: str
     literal: Literal
     label: str
     dimension: Dimension
 
 
-def parameters(source: str, language: Language) -> tuple[Parameter, ...]:
-    """The numbers of a program that are worth searching, in the order of the text. Raises ProgramError if its evolve
-    blocks are broken, or it should be Python and is not."""
+def parameters(files: Files) -> tuple[Parameter, ...]:
+    """The numbers of a program that are worth searching, in the order of the files and their texts. Raises ProgramError
+    if evolve blocks are broken, or a file should be Python and is not."""
+    return tuple(number for path, source in files.items() for number in _of_file(path, source, within=len(files) > 1))
+
+
+def _of_file(path: str, source: str, *, within: bool) -> Iterator[Parameter]:
+    """The numbers of one file; `within` a program of several, whose labels name the file."""
+    language = language_of(path)
     blocks = [range(region.start + 1, region.stop + 1) for region in evolve_regions(source)]
     found = _of_python(source) if language is PYTHON else ((literal, "") for literal in literals(source, language))
-    return tuple(
-        Parameter(literal=literal, label=_label(literal, near), dimension=_dimension(literal.value))
-        for literal, near in found
-        if _is_worth(literal)
-        and "seed" not in (literal.name or near).lower()
-        and any(literal.line in block for block in blocks)
-    )
+    for literal, near in found:
+        if (
+            _is_worth(literal)
+            and "seed" not in (literal.name or near).lower()
+            and any(literal.line in block for block in blocks)
+        ):
+            label = f"{path}: {_label(literal, near)}" if within else _label(literal, near)
+            yield Parameter(path=path, literal=literal, label=label, dimension=_dimension(literal.value))
 
 
 def most_promising(candidates: Sequence[Parameter], most: int) -> tuple[Parameter, ...]:
     """The most promising parameters, in their order: constants with a name first, then fractions, then others."""
     ranked = sorted(candidates, key=lambda number: (number.literal.name is None, isinstance(number.literal.value, int)))
-    return tuple(sorted(ranked[:most], key=lambda number: number.literal.start))
+    return tuple(sorted(ranked[:most], key=lambda number: (number.path, number.literal.start)))
 
 
-def applied(source: str, parameters: Sequence[Parameter], point: Point) -> str:
+def applied(files: Files, parameters: Sequence[Parameter], point: Point) -> Files:
     """The program with the values of a point. Numbers that stay what they are keep their spelling."""
-    pairs = zip(parameters, point, strict=True)
-    return with_values(source, {number.literal: value for number, value in pairs if value != number.literal.value})
+    values: dict[str, dict[Literal, int | float]] = {}
+    for number, value in zip(parameters, point, strict=True):
+        if value != number.literal.value:
+            values.setdefault(number.path, {})[number.literal] = value
+    return files.changed({path: with_values(files[path], of_file) for path, of_file in values.items()})
 
 
 def _is_worth(literal: Literal) -> bool:

@@ -15,7 +15,6 @@ from evolve.core.program import TUNER, PatchKind
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair
 from evolve.evaluation.generalisation import verify_on_fresh_instances
 from evolve.evaluation.recording import question_of, record_held_out, record_program
-from evolve.lang.languages import language_of
 from evolve.progress import Checking, Warned
 from evolve.proposal import Choice, NewProgram
 from evolve.propose.building import build_program, recorded_result
@@ -45,14 +44,13 @@ def judged(
     program = build_program(
         answer,
         kind=choice.kind,
-        parent_source=archive.reader.source(choice.parent),
+        parent=archive.reader.files(choice.parent),
         parent_works=choice.parent.correct,
-        language=language_of(archive.reader.program_file),
         task=evaluators.task,
         known=partial(recorded_result, archive.reader),
     )
-    evaluation = evaluators.evaluator.evaluate(program.source)
-    return program, evaluators.confirm_if_best(archive, number, program.source, evaluation)
+    evaluation = evaluators.evaluator.evaluate(program.files)
+    return program, evaluators.confirm_if_best(archive, number, program.files, evaluation)
 
 
 def record_tuning(
@@ -82,7 +80,7 @@ def record_tuned(
     Raises Duplicate for a program that the run has already, PatchError if no patch can hold what was found.
     """
     number, choice = archive.reader.next_generation, choice_to_tune(parent)
-    answer = tuned.answer(archive.reader.source(parent))
+    answer = tuned.answer(archive.reader.files(parent))
     program, confirmation = judged(archive, evaluators, number, choice, answer)
     is_best = archive.reader.would_be_best(number, confirmation.evaluation)
     question = replace(question_of(number, 0, choice), by_hand=True)

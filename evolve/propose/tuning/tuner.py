@@ -8,17 +8,16 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from evaluator.evaluation import Evaluation
+from evaluator.program_files import Files
 from evaluator.task import Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import threads
-from evolve.archive.reader import RunReader
 from evolve.core.completion import Completion, Observer
 from evolve.core.config import Config
 from evolve.core.errors import InputError, PatchError
 from evolve.core.program import TUNER, PatchKind
 from evolve.core.usage import Usage
 from evolve.evaluation.evaluators import EvaluatorPair
-from evolve.lang.languages import Language, language_of
 from evolve.patch import make_patch
 from evolve.proposal import Request
 from evolve.propose.tuning.literals import Parameter, applied, most_promising, parameters
@@ -48,7 +47,7 @@ class Tuned:
     start: Rank
     standing: Rank
     point: Point
-    source: str
+    files: Files
     took_s: float
 
     @property
@@ -75,7 +74,7 @@ class Tuned:
         counts = {"numbers": len(self.searched), "dropped": len(self.dropped), "changed": len(self.changes)}
         return {"evaluations": self.evaluations} | counts
 
-    def answer(self, parent: str) -> Completion:
+    def answer(self, parent: Files) -> Completion:
         """The result as an answer: a patch of `parent`, or the reason why there is none."""
         answer = partial(Completion, usage=Usage(latency_s=self.took_s), tuning=self.taken)
         if not self.gained:
@@ -86,12 +85,12 @@ class Tuned:
             # The answer is then refused like a model's, and recorded with this reason.
             return answer(text=f"No patch can hold what was found: {error}")
 
-    def _patch(self, parent: str) -> str:
+    def _patch(self, parent: Files) -> str:
         changes = [f"{label} {old!r} -> {new!r}" for label, old, new in self.changes]
         more = f", and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         what = changes[0].split(" ")[0].lower() if len(changes) == 1 else f"{len(changes)}_numbers"
         description = f"{self.summary}: {', '.join(changes[:_SHOWN])}{more}"
-        return make_patch(parent, self.source, name=f"tune_{what}", description=description)
+        return make_patch(parent.only, self.files.only, name=f"tune_{what}", description=description)
 
     def to_json(self) -> dict[str, Any]:
         """The search as plain values: each number with its old and its new value."""
@@ -137,11 +136,11 @@ def require_score_without_chance(initial: tuple[float, float] | None, *, what: s
         raise InputError(f"{what}: the score of the initial program {_varies(initial)}")
 
 
-def measured_again(evaluator: Evaluator, source: str, evaluation: Evaluation) -> Evaluation:
+def measured_again(evaluator: Evaluator, program: Files, evaluation: Evaluation) -> Evaluation:
     """The evaluation of a program whose numbers are to be searched, with what a second measurement shows: made now
     unless the evaluation has it. A program that is not correct has nothing that could be compared."""
     if evaluation.correct and evaluation.strict is None:
-        return evaluator.examine(source, evaluation)
+        return evaluator.examine(program, evaluation)
     return evaluation
 
 
@@ -165,10 +164,10 @@ def rank_of(evaluation: Evaluation) -> Rank:
     return evaluation.correct, evaluation.combined_score
 
 
-def chosen(source: str, language: Language, *, evaluations: int) -> tuple[int, tuple[Parameter, ...]]:
+def chosen(program: Files, *, evaluations: int) -> tuple[int, tuple[Parameter, ...]]:
     """How many numbers of a program are worth searching, and those that `evaluations` allow. Raises ProgramError
     for a broken program."""
-    candidates = parameters(source, language)
+    candidates = parameters(program)
     return len(candidates), most_promising(candidates, evaluations // _EACH)
 
 
@@ -179,7 +178,6 @@ class Tuner(Proposer):
     noise."""
 
     evaluator: Evaluator
-    language: Language
     evaluations: int
     workers: int
     name: str = TUNER
@@ -188,17 +186,17 @@ class Tuner(Proposer):
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """The patch with the best numbers; where none are better, or the parent's score is not the same when it is
         measured again, the answer says so and holds no patch. Raises EvaluationCancelled, TaskError."""
-        source = request.parent.program.source
-        if not chosen(source, self.language, evaluations=self.evaluations)[1]:
+        program = request.parent.program.files
+        if not chosen(program, evaluations=self.evaluations)[1]:
             return Completion(text="The program has no numbers to search.", finish_reason="no_gain", tuning=NOTHING)
-        start = measured_again(self.evaluator, source, request.parent.evaluation)
+        start = measured_again(self.evaluator, program, request.parent.evaluation)
         if (why := chance_in(start)) is not None:
             return Completion(text=f"Nothing was searched: {why}.", finish_reason="no_gain", tuning=NOTHING)
-        return self.tune(source, start, seed=f"{request.seed}:{request.generation}").answer(source)
+        return self.tune(program, start, seed=f"{request.seed}:{request.generation}").answer(program)
 
     def tune(
         self,
-        source: str,
+        program: Files,
         start: Evaluation,
         *,
         seed: str | int,
@@ -213,14 +211,14 @@ class Tuner(Proposer):
         is under way then may matter to nobody else. Raises ValueError for a program without numbers, and what the
         evaluator raises.
         """
-        present, searched = chosen(source, self.language, evaluations=self.evaluations)
+        present, searched = chosen(program, evaluations=self.evaluations)
         if not searched:
             raise ValueError("the program has no numbers to search")
         search = PatternSearch([parameter.dimension for parameter in searched], start=rank_of(start), seed=seed)
         done, best, began = 0, search.standing, time.monotonic()
 
         def score(point: Point) -> Rank | None:
-            return None if stopped() else rank_of(self.evaluator.evaluate(applied(source, searched, point)))
+            return None if stopped() else rank_of(self.evaluator.evaluate(applied(program, searched, point)))
 
         with threads(self.workers, cancel=cancel) as pool:
             while done < self.evaluations and not stopped() and (batch := search.ask()[: self.evaluations - done]):
@@ -239,12 +237,11 @@ class Tuner(Proposer):
             start=rank_of(start),
             standing=search.standing,
             point=search.best,
-            source=applied(source, searched, search.best),
+            files=applied(program, searched, search.best),
             took_s=time.monotonic() - began,
         )
 
 
-def tuner_of(config: Config, archive: RunReader, evaluators: EvaluatorPair) -> Tuner:
+def tuner_of(config: Config, evaluators: EvaluatorPair) -> Tuner:
     """The proposer of the kind `tune` in a run."""
-    language = language_of(archive.program_file)
-    return Tuner(evaluators.evaluator, language, config.search.tune_evaluations, config.processes)
+    return Tuner(evaluators.evaluator, config.search.tune_evaluations, config.processes)

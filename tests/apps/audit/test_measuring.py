@@ -10,6 +10,7 @@ import pytest
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.apps.audit.measuring import AuditedProgram, KeptResults, measure
+from tests.builders import one_file
 
 TASK = load_task(Path(__file__).resolve().parents[2] / "data" / "climb")
 
@@ -26,7 +27,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def program(number: int) -> AuditedProgram:
-    return AuditedProgram(source=f"def guess(n):\n    return n + {number}\n")
+    return AuditedProgram(files=one_file(f"def guess(n):\n    return n + {number}\n"))
 
 
 def test_an_interrupted_audit_goes_on_and_one_that_ended_begins_again(evaluator: SandboxedEvaluator) -> None:

@@ -90,7 +90,7 @@ def test_lineage_answers_and_costs_are_theirs(archive: RunReader) -> None:
     assert attempt.answer is not None and archive.text(attempt.answer) == answer(three_hundred()[12])
     assert attempt.prompt is not None and archive.text(attempt.prompt) == "Be good.\n\nImprove it."
     assert (attempt.usage.tokens_in, attempt.usage.cost_usd) == (100, 0.25)
-    assert archive.source(program) == variant(12)
+    assert archive.files(program).only == variant(12)
     orphan = archive.programs[6]
     assert (orphan.parents, orphan.origin.kind, archive.attempts(6)) == ((), PatchKind.INITIAL, [])
     assert archive.programs[7].source_hash == archive.programs[1].source_hash
@@ -131,7 +131,7 @@ def test_a_program_with_the_entry_point_of_its_system_runs(tmp_path: Path) -> No
     import_results(read_results(tmp_path / "results"), config, tmp_path / "runs" / "circles")
     with RunReader.open(tmp_path / "runs" / "circles") as reader:
         record = reader.programs[0]
-        assert reader.source(record).startswith(code)
+        assert reader.files(record).only.startswith(code)
         assert "4 circles" in reader.evaluation(record).detail
     assert record.claimed is not None
     assert record.claimed.notes == ("its entry point pack was added by the import",)
@@ -289,5 +289,5 @@ def test_importing_a_hostile_folder_writes_the_run_alone(tmp_path: Path, name: s
     else:
         assert [path.name for path in runs.iterdir()] == ["theirs"]
         with RunReader.open(runs / "theirs") as reader:
-            assert all(SECRET not in reader.source(record) for record in reader.programs)
+            assert all(SECRET not in reader.files(record).only for record in reader.programs)
     assert {path: path.lstat().st_mtime_ns for place in (folder, outside) for path in place.rglob("*")} == before

@@ -83,8 +83,8 @@ def test_an_archive_that_is_kept_is_one_like_any_other(busy: Path, tmp_path: Pat
     with opened(tmp_path) as archive, opened(busy) as source:
         assert archive.fingerprint() == source.fingerprint()
         assert archive.spent == source.spent
-        assert [archive.source(record) for record in archive.programs] == [
-            source.source(record) for record in source.programs
+        assert [archive.files(record).only for record in archive.programs] == [
+            source.files(record).only for record in source.programs
         ]
     assert rerun(tmp_path, "r")["equal"]  # an archive that was made so can be made so again
 

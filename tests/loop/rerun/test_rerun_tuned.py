@@ -86,7 +86,7 @@ def test_a_command_that_was_killed_while_it_recorded(tuned: Path, tmp_path: Path
 def test_a_change_of_what_was_found_or_scored_is_found(tuned: Path, tmp_path: Path) -> None:
     journal = copied(tuned, tmp_path)
     with opened(tmp_path) as archive:
-        source = archive.source(archive.find("4"))
+        source = archive.files(archive.find("4")).only
     number = source.split("OFFSET = ")[1].split("\n")[0]
     change_answer(tmp_path / "runs" / "r", 4, f"OFFSET = {number}\n", f"OFFSET = {number}1\n")
     parted = rerun(tmp_path, "r", code=1)["parted"]

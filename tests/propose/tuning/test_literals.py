@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.lang.languages import PYTHON, language_of
 from evolve.propose.tuning.literals import applied, most_promising, parameters
+from tests.builders import one_file
 
 PROGRAM = '''\
 import math
@@ -34,12 +34,12 @@ OTHER = 9.5
 
 
 def labelled(source: str, name: str = "program.py") -> dict[str, float]:
-    found = parameters(source, language_of(name))
+    found = parameters(one_file(source, name))
     return {one.label: one.literal.value for one in found}
 
 
 def test_numbers_of_the_block_are_found_and_structure_is_left_alone() -> None:
-    found = parameters(PROGRAM, PYTHON)
+    found = parameters(one_file(PROGRAM))
     assert [one.literal.value for one in found] == [0.5, 40, 2, 0.25, 0.0, 0.95, 12, 1.5, 2.0, 2.5, 8]
     assert [one.literal.name for one in found][2:5] == ["STEPS", "LEAST", "ZERO"]
     assert [PROGRAM[one.literal.start : one.literal.stop] for one in found][-3:] == ["2.0", "2.5", "8"]
@@ -57,7 +57,7 @@ def test_numbers_of_the_block_are_found_and_structure_is_left_alone() -> None:
     ],
 )
 def test_what_a_generator_begins_with_is_left_alone(made: str) -> None:
-    found = parameters(f"def solve(rng):\n    rng = {made}\n    return rng.uniform(5, 6.5)\n", PYTHON)
+    found = parameters(one_file(f"def solve(rng):\n    rng = {made}\n    return rng.uniform(5, 6.5)\n"))
     assert [one.literal.value for one in found] == [5, 6.5]
 
 
@@ -79,7 +79,7 @@ def test_what_a_generator_begins_with_is_left_alone(made: str) -> None:
     ],
 )
 def test_an_index_is_left_alone_and_what_an_index_is_made_of_is_not(index: str, searched: list[int]) -> None:
-    found = parameters(f"def solve(grid, i):\n    return grid[{index}]\n", PYTHON)
+    found = parameters(one_file(f"def solve(grid, i):\n    return grid[{index}]\n"))
     assert [one.literal.value for one in found] == searched
 
 
@@ -91,26 +91,27 @@ def test_of_another_language_numbers_are_found_by_its_own_rules() -> None:
 
 
 def test_a_point_stands_in_the_program_and_nothing_else_changes() -> None:
-    found = parameters(PROGRAM, PYTHON)
+    found = parameters(one_file(PROGRAM))
     point = tuple(one.literal.value for one in found)
-    assert applied(PROGRAM, found, point) == PROGRAM
-    changed = applied(PROGRAM, found, (0.75, *point[1:-2], 3.25, 5))
+    assert applied(one_file(PROGRAM), found, point).only == PROGRAM
+    changed = applied(one_file(PROGRAM), found, (0.75, *point[1:-2], 3.25, 5)).only
     assert changed == PROGRAM.replace("= 0.5, 40", "= 0.75, 40").replace("later = 2.5", "later = 3.25").replace(
         "[:8]", "[:5]"
     )
 
 
 def test_where_there_are_too_many_named_constants_and_fractions_come_first() -> None:
-    chosen = most_promising(parameters(PROGRAM, PYTHON), 5)
+    chosen = most_promising(parameters(one_file(PROGRAM)), 5)
     assert [one.literal.value for one in chosen] == [0.5, 2, 0.25, 0.0, 0.95]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_line_ends_are_kept(end: str) -> None:
     source = PROGRAM.replace("\n", end)
-    found = parameters(source, PYTHON)
+    found = parameters(one_file(source))
     assert len(found) == 11
-    assert applied(source, found, (9.0, *(one.literal.value for one in found[1:]))).count(end) == source.count(end)
+    changed = applied(one_file(source), found, (9.0, *(one.literal.value for one in found[1:]))).only
+    assert changed.count(end) == source.count(end)
 
 
 names = st.sampled_from(["RATE", "alpha", "é", "N"])
@@ -137,12 +138,12 @@ lines = st.tuples(names, expressions).map(" = ".join)
 @given(st.lists(lines, min_size=1, max_size=6), st.randoms(use_true_random=False))
 def test_whatever_the_program_the_tree_differs_in_the_chosen_numbers_alone(text: list[str], rng) -> None:  # type: ignore[no-untyped-def]
     source = "\n".join(text) + "\n"
-    found = parameters(source, PYTHON)
+    found = parameters(one_file(source))
     same = tuple(one.literal.value for one in found)
-    assert applied(source, found, same) == source
+    assert applied(one_file(source), found, same).only == source
     point = tuple(one.dimension.moved(value, rng.uniform(-2, 2)) for one, value in zip(found, same, strict=True))
-    changed = applied(source, found, point)
-    again = parameters(changed, PYTHON)
+    changed = applied(one_file(source), found, point).only
+    again = parameters(one_file(changed))
     assert [type(value) for value in point] == [type(value) for value in same]
     before, after = _numbers(source), _numbers(changed)
     assert len(before) == len(after)
@@ -150,7 +151,7 @@ def test_whatever_the_program_the_tree_differs_in_the_chosen_numbers_alone(text:
         one != other for one, other in zip(same, point, strict=True)
     )
     assert ast.dump(_blank(source)) == ast.dump(_blank(changed))
-    assert applied(changed, again, tuple(one.literal.value for one in again)) == changed
+    assert applied(one_file(changed), again, tuple(one.literal.value for one in again)).only == changed
 
 
 def _numbers(source: str) -> list[object]:

@@ -7,9 +7,9 @@ import pytest
 from evolve.core.completion import Completion
 from evolve.core.program import Origin, PatchKind, Program
 from evolve.evaluation.evaluators import open_evaluators
-from evolve.lang.languages import PYTHON
 from evolve.proposal import Request, ScoredProgram
 from evolve.propose.tuning.tuner import Tuner
+from tests.builders import one_file
 from tests.script_folders import make_task
 
 SOURCE = """\
@@ -25,14 +25,14 @@ CALM, NOISY = SOURCE.replace("CHANCE", "0"), SOURCE.replace("CHANCE", "random.ra
 
 def answered(folder: Path, source: str) -> Completion:
     task = make_task(folder, initial=CALM)
-    with open_evaluators(task, None, workers=1, control=CALM) as evaluators:
-        evaluation = evaluators.evaluator.evaluate(source)
+    with open_evaluators(task, None, workers=1, control=one_file(CALM)) as evaluators:
+        evaluation = evaluators.evaluator.evaluate(one_file(source))
         assert evaluation.strict is None, "an elite that never was the best was measured once"
         origin = Origin(kind=PatchKind.DIFF, model="m", patch_name="p", description="")
-        program = Program(commit="0" * 40, generation=1, source=source, parents=(), island=0, origin=origin)
+        program = Program(commit="0" * 40, generation=1, files=one_file(source), parents=(), island=0, origin=origin)
         parent = ScoredProgram(program=program, evaluation=evaluation)
         request = Request(seed=0, generation=2, attempt=0, kind=PatchKind.TUNE, parent=parent, inspirations=())
-        tuner = Tuner(evaluators.evaluator, PYTHON, evaluations=10, workers=1)
+        tuner = Tuner(evaluators.evaluator, evaluations=10, workers=1)
         return tuner.answer(request, None, lambda _: None)
 
 

@@ -19,6 +19,7 @@ from evaluator.task import Instance
 from evaluator.task_files import load_task
 from evaluator.tasks.autocorrelation.adapter import prepare
 from evaluator.tasks.autocorrelation.convolution import autoconvolution
+from tests.builders import one_file
 from tests.evaluator.tasks.autocorrelation.slow_autocorrelation import slow_constant
 
 TASK = load_task("autocorrelation")
@@ -238,7 +239,7 @@ def evaluator() -> Iterator[SandboxedEvaluator]:
 def test_a_program_that_returns_no_heights_fails_with_the_reason(
     evaluator: SandboxedEvaluator, body: str, reason: str
 ) -> None:
-    evaluation = evaluator.evaluate(f"import numpy as np\n\n\ndef heights(max_n):\n    {body}\n")
+    evaluation = evaluator.evaluate(one_file(f"import numpy as np\n\n\ndef heights(max_n):\n    {body}\n"))
     assert not evaluation.correct
     assert reason in evaluation.results[0].detail
 
@@ -265,6 +266,6 @@ def heights(max_n):
             module._number = lambda item, index: float(item)
     return [Small(1)] * 7
 """
-    evaluation = evaluator.evaluate(source)
+    evaluation = evaluator.evaluate(one_file(source))
     assert not evaluation.correct or evaluation.results[0].cost == 2
-    assert evaluator.evaluate(source.replace("[Small(1)]", "[1.0]")).results[0].cost == 2
+    assert evaluator.evaluate(one_file(source.replace("[Small(1)]", "[1.0]"))).results[0].cost == 2

@@ -21,6 +21,7 @@ from evaluator.tasks.bin_packing import adapter, make_suites
 from evaluator.tasks.bin_packing.judge import converse, draw_instance
 from evaluator.tasks.bin_packing.recipes import RECIPES
 from evaluator.tasks.suite_files import as_text
+from tests.builders import one_file
 
 FOLDER = Path(make_suites.__file__).parent
 
@@ -206,7 +207,7 @@ REASONS = {
 def test_no_hostile_program_is_correct(name: str) -> None:
     suite = TASK.suite("or3")
     with SandboxedEvaluator(TASK, suite, workers=1) as evaluator:
-        evaluation = evaluator.evaluate(HOSTILE[name])
+        evaluation = evaluator.evaluate(one_file(HOSTILE[name]))
     assert not evaluation.correct
     assert REASONS[name] in (evaluation.results[0].detail or "")
     assert not any(result.cost is not None for result in evaluation.results)
@@ -216,7 +217,7 @@ def test_no_hostile_program_is_correct(name: str) -> None:
 def test_the_items_to_come_are_nowhere_in_the_programs_process(source: str, seen: bool) -> None:
     suite = dataclasses.replace(TASK.suite("or3"), instances=TASK.suite("or3").instances[:1])
     with SandboxedEvaluator(TASK, suite, workers=1) as evaluator:
-        evaluation = evaluator.evaluate(source)
+        evaluation = evaluator.evaluate(one_file(source))
     assert evaluation.correct is not seen
     assert ("seen" in (evaluation.results[0].detail or "")) is seen
 

@@ -20,6 +20,7 @@ from evolve.propose.offline.ingredients import (
     load_library,
 )
 from evolve.propose.offline.outline import Outline
+from tests.builders import one_file
 
 FOLDER = PROGRAMS / "circle_packing" / "ingredients"
 FILES = sorted(FOLDER.glob("*.py"))
@@ -120,7 +121,7 @@ def test_every_ingredient_improves_the_initial_program_and_none_alone_reaches_wh
     assert {name for names in programs for name in names} == {item.name for item in library.operators}
     task = load_task("circle_packing")
     with SandboxedEvaluator(task, task.suite("n26"), workers=1) as evaluator:
-        initial = evaluator.evaluate(INITIAL).value
-        values = {names: evaluator.evaluate(source).value for names, source in programs.items()}
+        initial = evaluator.evaluate(one_file(INITIAL)).value
+        values = {names: evaluator.evaluate(one_file(source)).value for names, source in programs.items()}
     assert initial is not None
     assert {names: value for names, value in values.items() if value is None or not initial < value < GOAL} == {}

@@ -21,6 +21,7 @@ from evaluator.task import Instance
 from evaluator.task_files import load_task
 from evaluator.tasks.convolution import convolution
 from evaluator.tasks.erdos_overlap.adapter import prepare
+from tests.builders import one_file
 from tests.evaluator.hostile import confinement
 from tests.evaluator.tasks.erdos_overlap.slow_erdos_overlap import slow_overlap
 
@@ -247,7 +248,7 @@ def evaluator(request: pytest.FixtureRequest) -> Iterator[SandboxedEvaluator]:
 def test_a_program_that_returns_no_such_heights_fails_with_the_reason(
     evaluator: SandboxedEvaluator, body: str, reason: str
 ) -> None:
-    evaluation = evaluator.evaluate(f"import numpy as np\n\n\ndef heights(max_n):\n    {body}\n")
+    evaluation = evaluator.evaluate(one_file(f"import numpy as np\n\n\ndef heights(max_n):\n    {body}\n"))
     assert not evaluation.correct
     assert reason in evaluation.results[0].detail
 
@@ -274,8 +275,8 @@ def heights(max_n):
             module._number = lambda item, index: float(item)
     return [Small(1)] * 7
 """
-    evaluation = evaluator.evaluate(source)
+    evaluation = evaluator.evaluate(one_file(source))
     assert not evaluation.correct or evaluation.results[0].cost == Fraction(1, 2)
-    plain = evaluator.evaluate(source.replace("[Small(1)]", "[1.0]"))
+    plain = evaluator.evaluate(one_file(source.replace("[Small(1)]", "[1.0]")))
     assert plain.results[0].cost == Fraction(1, 2)
     assert plain.metrics["overlap"] == 0.5

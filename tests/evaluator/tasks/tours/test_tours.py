@@ -19,6 +19,7 @@ from evaluator.tasks.tours.distance import distance
 from evaluator.tasks.tours.exact import lower_bound
 from evaluator.tasks.tours.judge import length
 from evaluator.tasks.tours.make_suites import FOLDER, SUITES, make
+from tests.builders import one_file
 from tests.evaluator.trees import at_both_levels, sandbox_of
 
 TASK = load_task("tours")
@@ -93,13 +94,15 @@ def test_a_program_is_compiled_and_run_at_each_level_of_the_sandbox(level: str) 
     assert TASK.script is not None
     source, suite = TASK.initial.read_text(encoding="utf-8"), TASK.suite()
     turns = Turns(1, Cancellation())
-    runner = ScriptRunner(TASK.script, TASK.folder, suite, sandbox=sandbox_of(level), turns=turns, control=source)
-    found = runner.run(source)
+    runner = ScriptRunner(
+        TASK.script, TASK.folder, suite, sandbox=sandbox_of(level), turns=turns, control=one_file(source)
+    )
+    found = runner.run(one_file(source))
     assert found.outcome is Outcome.OK, found.feedback
     assert found.result is not None and found.result.answers is not None
     verdicts = [TASK.judge.judge(one, tour) for one, tour in zip(suite.instances, found.result.answers, strict=True)]
     assert {verdict.outcome for verdict in verdicts} == {Outcome.OK}
-    broken = runner.run(source.replace("static void improve(void)", "static void improve(void"))
+    broken = runner.run(one_file(source.replace("static void improve(void)", "static void improve(void")))
     assert broken.outcome is Outcome.EXITED
     assert "does not compile" in broken.detail
     assert "program.c:" in broken.feedback
@@ -146,8 +149,10 @@ def test_a_process_that_a_program_left_changes_no_result(level: str) -> None:
     assert TASK.script is not None
     suite, turns = TASK.suite(), Turns(1, Cancellation())
     control = TASK.initial.read_text(encoding="utf-8")
-    runner = ScriptRunner(TASK.script, TASK.folder, suite, sandbox=sandbox_of(level), turns=turns, control=control)
-    found = runner.run(LEAVES_A_PROCESS)
+    runner = ScriptRunner(
+        TASK.script, TASK.folder, suite, sandbox=sandbox_of(level), turns=turns, control=one_file(control)
+    )
+    found = runner.run(one_file(LEAVES_A_PROCESS))
     turns.close()
     assert found.outcome is Outcome.OK, found.feedback
     assert found.result is not None
