@@ -81,7 +81,7 @@ class Files(Mapping[str, str]):
 
     @property
     def only(self) -> str:
-        """The text of a program of one file. Raises TypeError for another one: whoever asks must know."""
+        """The text of a program of one file. Raises TypeError for another one: the caller must know."""
         if len(self.pairs) != 1:
             raise TypeError(f"a program of {len(self.pairs)} files has no single text")
         return self.pairs[0][1]

@@ -57,7 +57,7 @@ def patient_task() -> Iterator[Task]:
 
 @contextmanager
 def cluster(task: Task, workers: int, at_home: int) -> Iterator[RemoteEvaluator]:
-    """An evaluator on so many workers, each of which has its task."""
+    """An evaluator on that many workers, which all have the task."""
     suite, control = task.suite(), task.initial_files()
     with (
         open_evaluator(task, suite, workers=at_home) as home,
