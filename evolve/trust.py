@@ -5,10 +5,11 @@ get the user's key. These are used only if the user began the run here, has trus
 
 The runs that the user began or trusted on this machine are noted under the user's state folder, each in a file that is
 named after the random id of the run. The file holds a digest of the named things each time. An archive that was given
-away and comes back with another endpoint is not trusted any more.
+away and comes back with another endpoint is not trusted any more. Audits that were made here are noted there, too.
 """
 
 import hashlib
+import json
 import os
 import secrets
 import shlex
@@ -20,6 +21,7 @@ from evaluator.task import Task
 from evaluator.task_files import built_in_tasks
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import parse_mapping
+from evolve.archive.events import AuditedEvent, document_of
 from evolve.archive.reader import RunReader
 from evolve.core.config import Config, ModelConfig, build_config
 from evolve.core.dotted import is_dotted
@@ -34,6 +36,7 @@ Agree = Callable[[Sequence[str]], bool]
 _TASK_CODE = "a judge.py in it is Python that runs as you; an evaluator script runs in the sandbox"
 """The warning for every task folder. It does not depend on the folder's files, since a digest of it is noted."""
 
+_UNNOTED = "this run could not be noted as yours, so `resume` will ask before it uses what the run names"
 _NOT_YOURS = "this run was not begun by you on this machine (or was changed since), and it names"
 
 
@@ -135,6 +138,27 @@ def is_own(archive: RunReader) -> bool:
     return _is_noted(archive.run_id, named_things(stored_config(archive)))
 
 
+def note_audit(archive: RunReader) -> str | None:
+    """Note that the newest audit in the record of a run was made here. Returns why it could not be noted, if so."""
+    if archive.audited is None:
+        return None
+    return _remember(
+        archive.run_id,
+        _of_audit(archive.audited),
+        failure="the audit could not be noted as yours, so pages will not show its verdicts",
+    )
+
+
+def own_audit(archive: RunReader) -> AuditedEvent | None:
+    """The newest audit of a run if it was made here; somebody else's says nothing of the scores."""
+    audited = archive.audited
+    return audited if audited is not None and _is_noted(archive.run_id, _of_audit(audited)) else None
+
+
+def _of_audit(audited: AuditedEvent) -> list[str]:
+    return ["audited", json.dumps(document_of(audited), sort_keys=True)]
+
+
 def replayed_task(archive: RunReader, *, typed: str | None, trust: bool, verb: str = "replay") -> Task:
     """Load the task that scores a program of a run again: built in, typed by the user, or named by the user's own run.
     `verb` is the command for the hint of an error.
@@ -181,7 +205,7 @@ def _is_noted(run_id: str | None, things: Sequence[str]) -> bool:
         return False
 
 
-def _remember(run_id: str | None, things: Sequence[str]) -> str | None:
+def _remember(run_id: str | None, things: Sequence[str], *, failure: str = _UNNOTED) -> str | None:
     """Note that a run that names these `things` is this user's. Returns a sentence where it cannot be noted, which is
     no reason to end a run."""
     if run_id is None or _is_noted(run_id, things):
@@ -197,10 +221,7 @@ def _remember(run_id: str | None, things: Sequence[str]) -> str | None:
             os.close(descriptor)
     except (OSError, RuntimeError) as cause:
         why = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
-        return (
-            f"this run could not be noted as yours ({why}); `resume` will ask before it uses what the run names. "
-            "Set XDG_STATE_HOME to a folder that can be written"
-        )
+        return f"{failure} ({why}). Set XDG_STATE_HOME to a folder that can be written"
     return None
 
 

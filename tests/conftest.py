@@ -1,6 +1,7 @@
 """Verdicts and records made by hand, and runs recorded by the real archive."""
 
 import gc
+import secrets
 import signal
 import subprocess
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -91,7 +92,7 @@ class RunBuilder:
             "sandbox": "standard",
         }
         identity |= changes
-        self.archive = Archive.create(folder, config_text=config, identity=identity)
+        self.archive = Archive.create(folder, config_text=config, identity=identity, run_id=secrets.token_hex(16))
 
     def initial(self, source: str = "x = 0\n", evaluation: Evaluation | None = None) -> ProgramRecord:
         made = builders.make_made(0, evaluation or builders.make_evaluation(score=20.0))

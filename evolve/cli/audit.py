@@ -30,7 +30,7 @@ from evolve.core.program import program_hash
 from evolve.evaluation.evaluators import open_evaluators
 from evolve.review.runs import is_file, resolve_run
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
-from evolve.trust import is_own, replayed_task
+from evolve.trust import is_own, note_audit, replayed_task
 
 _TONES = {ClaimVerdict.HOLDS: Tone.GOOD, ClaimVerdict.FALLS: Tone.BAD, ClaimVerdict.UNJUDGED: Tone.QUIET}
 _COMMIT = 40
@@ -137,8 +137,12 @@ def _record(folder: Path, event: AuditedEvent) -> None:
     try:
         with Archive.open(folder) as archive:
             archive.add(event)
+            unnoted = note_audit(archive.reader)
     except (ArchiveError, MachineError) as cause:
         output.complain(f"the audit was not recorded: {cause}")
+        return
+    if unnoted is not None:
+        output.complain(unnoted)
 
 
 def _conclude(

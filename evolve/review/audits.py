@@ -3,15 +3,23 @@
 from typing import Any
 
 from evolve.archive.events import AuditedEvent, FallenData
+from evolve.archive.reader import RunReader
 from evolve.review.texts import time_text
+from evolve.trust import own_audit
 
 
-def audit_json(audited: AuditedEvent | None) -> dict[str, Any] | None:
-    """The audit in numbers and in a sentence: how many claims hold, fall and were not judged; None without one."""
-    if audited is None:
+def audit_json(archive: RunReader) -> dict[str, Any] | None:
+    """The audit in numbers and in a sentence: how many claims hold, fall and were not judged; None without one. Of an
+    audit that was not made here, only a sentence says that it is there."""
+    if archive.audited is None:
         return None
+    at = time_text(archive.audited.t)
+    audited = own_audit(archive)
+    if audited is None:
+        text = f"audited on {at}, but not by you on this machine: the verdicts are not shown"
+        return {"t": archive.audited.t, "holds": None, "falls": None, "unjudged": None, "text": text}
     holds, falls, unjudged = len(audited.holds), len(audited.falls), len(audited.unjudged)
-    text = f"audited on {time_text(audited.t)}: claims that hold {holds}, that fall {falls}, not judged {unjudged}"
+    text = f"audited on {at}: claims that hold {holds}, that fall {falls}, not judged {unjudged}"
     return {"t": audited.t, "holds": holds, "falls": falls, "unjudged": unjudged, "text": text}
 
 

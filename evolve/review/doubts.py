@@ -8,6 +8,7 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.review.scores import value_text
 from evolve.review.texts import time_text
+from evolve.trust import own_audit
 
 
 def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:
@@ -81,7 +82,7 @@ def against_best(archive: RunReader) -> list[str]:
 def fallen(archive: RunReader) -> list[str]:
     """A sentence if the record of the best program did not hold in the newest audit; else empty. What the folder of an
     imported program claims is no record of ours."""
-    best, audited = archive.best, archive.audited
+    best, audited = archive.best, own_audit(archive)
     if best is None or audited is None or best.claimed is not None:
         return []
     claims = [claim for claim in audited.falls if claim["generation"] == best.generation]

@@ -12,7 +12,7 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation, headline_of_error
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
-from evolve.archive.events import AskedEvent, FallenData, HeldOutEvent, Status
+from evolve.archive.events import AskedEvent, AuditedEvent, FallenData, HeldOutEvent, Status
 from evolve.archive.ranking import improves, paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, Moment, ProgramRecord
@@ -28,6 +28,7 @@ from evolve.review.insights_reports import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import claim_text, fresh_json, score_json
 from evolve.review.verdict import failures
+from evolve.trust import own_audit
 
 STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
 """The stages of a generation, in order."""
@@ -129,10 +130,14 @@ class GenerationReader:
         return BestHistory(self.archive)
 
     @cached_property
+    def audited(self) -> AuditedEvent | None:
+        """The newest audit, if it was made here."""
+        return own_audit(self.archive)
+
+    @cached_property
     def fallen(self) -> Mapping[int, FallenData]:
         """The claims that fell in the newest audit, by generation."""
-        audited = self.archive.audited
-        return {} if audited is None else {each["generation"]: each for each in audited.falls}
+        return {} if self.audited is None else {each["generation"]: each for each in self.audited.falls}
 
     @cached_property
     def new_bests(self) -> frozenset[int]:
@@ -419,7 +424,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "overfitted": lambda g: g.program and g.program.overfitted,
     "excluded": lambda g: g.program and g.program.excluded,
     "fallen": lambda g: (fallen := g.reader.fallen.get(g.generation)) and fallen_json(fallen),
-    "audited": lambda g: audited_text(g.reader.archive.audited, g.generation),
+    "audited": lambda g: audited_text(g.reader.audited, g.generation),
     "claimed": lambda g: g.program and g.program.claimed and asdict(g.program.claimed),
     "claim": lambda g: g.program and g.program.claimed and claim_text(g.program.claimed),
     "claimed_score": lambda g: g.program and g.program.claimed and g.program.claimed.score,

@@ -333,6 +333,6 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "learning": lambda r: missing_reports(r.archive),
     "since_best": lambda r: standstill(r.archive),
     "tuning_baseline": lambda r: tuned_alone(r.archive),
-    "audit": lambda r: audit_json(r.archive.audited),
+    "audit": lambda r: audit_json(r.archive),
 }
 """Every other fact. To add one, add a line here and its name to the shapes that show it."""

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from evolve.archive.reader import RunReader
 from evolve.cli.main import main
+from evolve.trust import own_audit
 from tests.apps.results.hostile_folders import HOSTILE, SECRET, everything_in
 from tests.journals import events_of, rewrite
 from tests.loop.drawing import HALF, HONEST, TASK, configure
@@ -58,6 +60,12 @@ def test_an_honest_run_holds_and_says_so_in_its_record(mine, evolve_json):
     assert len(document["claims"]) == 5
     (event,) = audits()
     assert {*event["holds"], *event["unjudged"]} == set(range(5))
+    with RunReader.open(Path("runs/mine")) as reader:
+        assert own_audit(reader) == reader.audited
+    rewrite(JOURNAL, lambda event: event["event"] == "audited" and event.update(t=event["t"] + 1))
+    with RunReader.open(Path("runs/mine")) as reader:
+        assert reader.audited is not None
+        assert own_audit(reader) is None  # a forged one is not shown as ours
 
 
 @pytest.mark.slow

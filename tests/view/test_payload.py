@@ -12,6 +12,7 @@ from evolve.core.completion import CallEvent, CallPhase, Completion, PatchKey, m
 from evolve.core.program import PatchKind
 from evolve.core.usage import Usage
 from evolve.review.generations import all_generations
+from evolve.trust import note_audit
 from evolve.view.following import GatheredViews
 from evolve.view.payload import changes, generation_document, rest, run_document
 from tests.builders import make_question
@@ -257,6 +258,11 @@ def test_a_claim_that_an_audit_did_not_confirm_is_shown_with_the_measured_value(
             evaluator_version="v1", sandbox="strong", holds=(0, 1, 3, 4), falls=(fallen,), unjudged=(2, 5, 6, 7)
         )
     )
+    elsewhere = run_document("audited", archive)  # somebody else's record of an audit shows no verdict
+    assert (elsewhere["audit"]["falls"], set(column(elsewhere, "fallen").values())) == (None, {None})
+    assert "not by you on this machine" in elsewhere["audit"]["text"]
+    assert generation_document(archive, 8).get("audited") is None
+    note_audit(archive)
     assert column(changes(archive, before["events"]), "fallen")[8] == {
         "claimed": 25.0,
         "measured": 24.0,

@@ -15,6 +15,7 @@ from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.core.program import PatchKind
 from evolve.review.generations import csv_text
+from evolve.trust import note_audit
 from evolve.view.payload import run_document
 from tests.loop.climbing import configure, evolve, meta_answer, patch, script
 from tests.reports import citing
@@ -53,6 +54,7 @@ def test_what_fell_in_an_audit_is_struck_through_with_the_measured_value(
     run.propose(1, [run.initial()], source="b = 1\n", evaluation=make_evaluation(score=24.0))
     fallen: Any = {"generation": 1, "claimed": 24.0, "measured": 21.5, "why": "another cost"}
     run.archive.add(AuditedEvent(evaluator_version="v1", sandbox="strong", holds=(0,), falls=(fallen,), unjudged=()))
+    note_audit(run.archive.reader)
     file = reported({"audited": run}, tmp_path, monkeypatch)
     views = ["run/audited", "run/audited/generations", "run/audited/program/1"]
     first, generations, program = texts_of(chromium, file, views)
