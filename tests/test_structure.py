@@ -173,6 +173,7 @@ def test_parameters_are_counted_as_a_caller_sees_them() -> None:
 SHARED = {
     "evaluator.errors",
     "evaluator.evaluation",
+    "evaluator.program_files",
     "evaluator.task",
     "evaluator.untrusted",
     "evolve.archive.events",
