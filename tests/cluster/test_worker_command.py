@@ -18,8 +18,8 @@ from evaluator.opening import open_evaluator
 from evaluator.remote import RemoteEvaluator
 from evaluator.task import Task
 from evaluator.task_files import load_task
-from evolve.cluster.addresses import read_address
 from evolve.cluster.remote import Patience, open_remote
+from evolve.core.clusters import read_address
 from tests.script_folders import make_task
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,7 @@ json.dump({"correct": True, "combined_score": float(os.environ["EVOLVE_TEST_SCOR
 
 @contextmanager
 def connected(task: Task, address: str, patience: Patience = PATIENCE) -> Iterator[RemoteEvaluator]:
-    suite, control, cluster = task.suite(), task.initial.read_text(), read_address(address)
+    suite, control, cluster = task.suite(), task.initial_files(), read_address(address)
     with (
         open_evaluator(task, suite, workers=1) as home,
         open_remote(cluster, task, suite, control=control, level=home.sandbox, patience=patience) as remote,
@@ -72,7 +72,7 @@ def test_a_worker_serves_a_scheduler_of_the_user_and_holds_no_key(started: Start
     address = start_scheduler(started)
     worker = start_worker(started, f"dask://{address}")
     with connected(task, f"dask://{address}") as evaluator:
-        evaluation = evaluator.evaluate(task.initial.read_text())
+        evaluation = evaluator.evaluate(task.initial_files())
         assert evaluation.correct
         assert evaluation.on == EvaluatedOn(host=os.uname().nodename, worker="mine")
         processes = processes_below(worker)
@@ -89,7 +89,7 @@ def test_a_variable_of_the_tasks_script_comes_from_the_workers_shell(
     address = start_scheduler(started)
     start_worker(started, f"dask://{address}", "--env", "EVOLVE_TEST_SCORE", EVOLVE_TEST_SCORE="7")
     with connected(task, f"dask://{address}") as evaluator:
-        assert evaluator.evaluate(task.initial.read_text()).combined_score == 7.0
+        assert evaluator.evaluate(task.initial_files()).combined_score == 7.0
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_certificates_are_the_admission(started: Start, certificates: Path, monk
         connected(task, f"dask+tls://{address}", Patience(evaluation_s=60, none_s=2)) as evaluator,
         pytest.raises(HarnessError, match=address),
     ):
-        evaluator.evaluate(task.initial.read_text())
+        evaluator.evaluate(task.initial_files())
     for name, path in (("CA_FILE", ca), ("CLIENT__CERT", cert), ("CLIENT__KEY", key)):
         monkeypatch.setenv(f"{TLS}{name}", path)
     with connected(task, f"dask+tls://{address}") as evaluator:
-        assert evaluator.evaluate(task.initial.read_text()).correct
+        assert evaluator.evaluate(task.initial_files()).correct
