@@ -121,8 +121,8 @@ class ScriptRecording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What a machine records of one evaluation. Exactly one field is set, or none where the recording is longer than
-    `MOST_RECORDED`. `takes_worker_down` is the sentence of `evaluator.blame`."""
+    """What a machine records of one evaluation. One field is set, or none: the recording is longer than
+    `MOST_RECORDED`, or the task's own code failed. `takes_worker_down` is the sentence of `evaluator.blame`."""
 
     process: ProcessRecording | None = None
     script: ScriptRecording | None = None

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Final, Protocol, Self
 
+from evaluator.errors import TaskError
 from evaluator.evaluation import EvaluatedOn, Evaluation, InstanceResult, OrderRange
 from evaluator.input_files import read_as
 from evaluator.opening import OpenedEvaluator
@@ -167,7 +168,7 @@ class RemoteEvaluator:
         if self._timed:
             return self.home.evaluate(program)
         reported = self.remote.run(program, avoid=avoid, only=only)
-        if reported.recording == Recording():  # it is too long to travel
+        if reported.recording == Recording():  # too long to travel, or the task is at fault
             return self.home.evaluate(program)
         try:
             evaluation = self.home.play(program, reported.recording)
@@ -202,8 +203,13 @@ class RemoteEvaluator:
 
 
 def record(home: OpenedEvaluator, program: Files, *, host: str, worker: str) -> Reported:
-    """What a worker reports of a program. Raises HarnessError, TaskError and EvaluationCancelled."""
-    return Reported(host=host, worker=worker, recording=home.record(program))
+    """What a worker reports of a program: nothing where the task's own code is wrong, which the head finds out itself.
+    Raises HarnessError and EvaluationCancelled."""
+    try:
+        recording = home.record(program)
+    except TaskError:
+        recording = Recording()
+    return Reported(host=host, worker=worker, recording=recording)
 
 
 def _plain(text: str, most: int) -> object:

@@ -27,10 +27,13 @@ _BROKEN: Final = "connection-broken"
 _SETTINGS: Final = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.active-memory-manager.start": False,
     "distributed.scheduler.worker-ttl": "60s",
     "distributed.comm.retry.count": 0,
     "distributed.comm.timeouts.connect": f"{_CONNECT_S:g}s",
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.system-monitor.gil.enabled": False,
     "distributed.admin.system-monitor.disk": False,
     "distributed.admin.large-graph-warning-threshold": "1GB",  # a task's folder

@@ -86,9 +86,10 @@ def hosting_environment(names: Sequence[str]) -> dict[str, str]:
 
 
 def _serve(address: str, name: str, folder: Path) -> int:
+    folder.mkdir(exist_ok=True)
     DESK.begin(name, folder)
     try:
-        asyncio.run(work(address, name, folder, lost=lambda: os._exit(_LOST_SCHEDULER)))
+        asyncio.run(work(address, name, folder, lost=lambda: _vanish(folder, _LOST_SCHEDULER)))
     except SchedulerGone as why:
         sys.stderr.write(f"{why}\n")
         return _NO_SCHEDULER
@@ -115,10 +116,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _vanish(folder: Path) -> None:
+def _vanish(folder: Path, status: int = _CLOSED) -> None:
     """End at once, whatever is evaluated: candidates end with this process."""
     shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ and ends with its standard input.
 
 import asyncio
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -27,6 +28,12 @@ def end_with_input(end: Callable[[], object]) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
+def _vanish(folder: Path) -> None:
+    """End at once, and leave no file: the folder's owner may have been killed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
 def _say(address: str) -> None:
     sys.stdout.write(f"{address}\n")
     sys.stdout.flush()
@@ -36,7 +43,7 @@ def main(port: int, folder: Path) -> None:
     """Run until the input ends; `folder` is all that it may write."""
     try:
         confine(folder)
-        end_with_input(lambda: os._exit(0))
+        end_with_input(lambda: _vanish(folder))
         asyncio.run(schedule(port, folder, _say))
     except (SandboxError, OSError) as why:
         sys.stderr.write(f"{why}\n")

@@ -2,8 +2,8 @@
 
 `overhead`: what a candidate of 0.01, 0.1 and 1 s of CPU time takes longer on a worker than at home, one at a time, in
 turn. `throughput`: 200 candidates of 0.5 s, eight in flight on `dask:local:4`, against the ideal of the machine's cores
-and against as many workers at home as it has cores, in turn. Scheduler, broker, head and workers share those cores.
-Without an argument: both.
+and against as many workers at home as it has cores, in turn. Scheduler, broker, head and workers share those cores;
+what each takes per candidate is printed. Without an argument: both.
 """
 
 import os
@@ -26,6 +26,7 @@ from evaluator.task_files import load_task
 from evolve.cluster.remote import open_remote
 from evolve.core.clusters import read_address
 from tests.builders import one_file
+from tests.evaluator.process_table import descendants
 
 SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
 SECONDS, TURNS = (0.01, 0.1, 1.0), {0.01: 100, 0.1: 40, 1.0: 10}
@@ -94,16 +95,36 @@ def all_of(evaluate: Callable[[Files], Evaluation], in_flight: int) -> float:
     return time.perf_counter() - began
 
 
+def cpu_s() -> dict[str, float]:
+    """The CPU seconds so far of the head, and of each kind of process of the cluster; candidates excepted."""
+    spent = {"head": time.process_time()}
+    for process in descendants(os.getpid()):
+        try:
+            words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        kind = next((word.rpartition(".")[2] for word in words if word.startswith("evolve.cluster.")), None)
+        if kind is not None:
+            spent[kind] = spent.get(kind, 0.0) + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return spent
+
+
 def throughput() -> None:
     cores = len(os.sched_getaffinity(0))
     ideal = CANDIDATES * EACH_S / cores
     with patient_task() as task, cluster(task, 4, cores) as evaluator:
         for _ in range(ROUNDS):
-            there, here = all_of(evaluator.evaluate, IN_FLIGHT), all_of(evaluator.home.evaluate, IN_FLIGHT)
+            before = cpu_s()
+            there = all_of(evaluator.evaluate, IN_FLIGHT)
+            more = {kind: 1000 * (spent - before.get(kind, 0.0)) / CANDIDATES for kind, spent in cpu_s().items()}
+            here = all_of(evaluator.home.evaluate, IN_FLIGHT)
             print(
                 f"{CANDIDATES} candidates of {EACH_S:g} s on {cores} cores: {there:.1f} s on dask:local:4, "
                 f"{100 * ideal / there:.0f} % of the ideal; {here:.1f} s at home, {100 * ideal / here:.0f} %"
             )
+            shares = ", ".join(f"{kind} {spent:.1f}" for kind, spent in more.items())
+            print(f"CPU per candidate beyond its own: {sum(more.values()):.1f} ms ({shares})")
 
 
 if __name__ == "__main__":
