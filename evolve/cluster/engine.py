@@ -20,6 +20,8 @@ from evolve.cluster.frames import CallEnded, CallOdd, FromBroker, SeenWorker
 _CONNECT_S: Final = 10.0
 _ANSWER_S: Final = 30.0
 """Seconds that a scheduler may take to list its workers."""
+_FETCH_S: Final = 60.0
+"""Seconds that a reply may take to arrive, once it is there."""
 _BROKEN: Final = "connection-broken"
 """Dask's reason for a worker that lost its scheduler."""
 _SETTINGS: Final = {
@@ -139,7 +141,9 @@ class SchedulerClient:
         if size > 2 * MOST_RECORDED:
             return CallOdd(call=number, why=f"its reply has {size} bytes, and at most {MOST_RECORDED} are read")
         try:
-            result = await future.result()
+            result = await asyncio.wait_for(future.result(), _FETCH_S)
+        except TimeoutError:
+            return CallOdd(call=number, why=f"its reply of {size} bytes did not arrive within {_FETCH_S:g} s")
         except MemoryError:
             return CallOdd(call=number, why="its reply does not fit into the memory of the broker")
         except Exception as cause:  # noqa: BLE001 - boundary: whatever another machine's pickle does when it is read
@@ -164,9 +168,9 @@ async def schedule(port: int, folder: Path, ready: Callable[[str], None]) -> Non
         await scheduler.finished()
 
 
-async def work(address: str, name: str, folder: Path) -> bool:
-    """Be a worker of one thread until it is closed; whether the scheduler was lost. Raises SchedulerGone where there is
-    none."""
+async def work(address: str, name: str, folder: Path, *, lost: Callable[[], object]) -> None:
+    """Be a worker of one thread until it is closed. `lost` is called as soon as it has no scheduler any more. Raises
+    SchedulerGone where there is none."""
     _configure()
     from distributed import Worker
 
@@ -182,11 +186,12 @@ async def work(address: str, name: str, folder: Path) -> bool:
         death_timeout=_CONNECT_S,
         dashboard=False,
     )
-    reasons = list[str]()
     close = worker.close
 
     def closing(*arguments: Any, **options: Any) -> Any:
-        reasons.append(str(options.get("reason", "")))
+        reason = str(options.get("reason", ""))
+        if _BROKEN in reason or "heartbeat" in reason:
+            lost()  # Dask would wait for what its thread evaluates
         return close(*arguments, **options)
 
     worker.close = closing
@@ -195,4 +200,3 @@ async def work(address: str, name: str, folder: Path) -> bool:
     except (OSError, TimeoutError, ValueError, RuntimeError) as cause:
         raise SchedulerGone(f"{address} does not take this worker ({one_line(str(cause), 200)})") from None
     await worker.finished()
-    return any(_BROKEN in reason or "heartbeat" in reason for reason in reasons)

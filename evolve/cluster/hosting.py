@@ -88,11 +88,11 @@ def hosting_environment(names: Sequence[str]) -> dict[str, str]:
 def _serve(address: str, name: str, folder: Path) -> int:
     DESK.begin(name, folder)
     try:
-        lost = asyncio.run(work(address, name, folder))
+        asyncio.run(work(address, name, folder, lost=lambda: os._exit(_LOST_SCHEDULER)))
     except SchedulerGone as why:
         sys.stderr.write(f"{why}\n")
         return _NO_SCHEDULER
-    return _LOST_SCHEDULER if lost else _CLOSED
+    return _CLOSED
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -115,11 +115,15 @@ class _BrokerProcess:
         """End it; the reader notices."""
         self._process.kill()
 
-    def close(self) -> str:
-        """End it; the last that it said."""
+    def end_input(self) -> None:
+        """Ask it to end; the reader notices."""
         assert self._process.stdin is not None
         with self._sending, suppress(OSError):
             self._process.stdin.close()
+
+    def close(self) -> str:
+        """End it; the last that it said. Only for the reader."""
+        self.end_input()
         try:
             self._process.wait(_CLOSING_S)
         except subprocess.TimeoutExpired:
@@ -208,8 +212,11 @@ class ClusterRemote:
         """See Remote."""
         self.cancel()
         self._closing.set()
-        self._broker.close()
-        self._reading.join()
+        self._broker.end_input()
+        self._reading.join(_CLOSING_S)
+        if self._reading.is_alive():  # it does not end by itself
+            self._broker.kill()
+            self._reading.join()
 
     # -- a call --------------------------------------------------------------------------------------------------------
 
@@ -301,9 +308,9 @@ class ClusterRemote:
             except FrameError as cause:
                 self._broker.kill()
                 said = f"the broker sent {cause}"
+            said = self._broker.close() or said
             if self._closing.is_set():
                 return
-            said = self._broker.close() or said
             why = f"the connection to {self._address} was lost ({said})" if said else "the broker was killed"
             with self._changed:
                 self._lose(self._roster.lose_all(why))
@@ -313,6 +320,9 @@ class ClusterRemote:
             if self._broken or self._closing.wait(_PAUSE_S):
                 return
             self._broker = _BrokerProcess(self._address)
+            if self._closing.is_set():  # `close` may have seen the one before
+                self._broker.close()
+                return
 
     def _take(self, message: FromBroker) -> None:
         if isinstance(message, Workers):

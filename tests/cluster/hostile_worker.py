@@ -44,10 +44,10 @@ class Huge:
 
 
 def endless(text: str) -> str:
-    """A report with a hundred thousand instances."""
+    """A report with twenty thousand instances."""
     document = json.loads(text)
     process = document["recording"]["process"]
-    process["turns"] += process["turns"][-1:] * 100_000
+    process["turns"] += process["turns"][-1:] * 20_000
     return json.dumps(document)
 
 
@@ -84,5 +84,5 @@ class HostileDesk:
 serving.DESK = HostileDesk()  # type: ignore[misc,assignment]
 with tempfile.TemporaryDirectory() as folder:
     DESK.begin(NAME, Path(folder))
-    asyncio.run(work(ADDRESS, NAME, Path(folder)))
+    asyncio.run(work(ADDRESS, NAME, Path(folder), lost=lambda: os._exit(4)))
 os._exit(0)

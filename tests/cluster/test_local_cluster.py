@@ -1,6 +1,7 @@
 """Evaluations on real workers: the scores of the head, whatever dies, and nothing of the head in others' reach."""
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -30,7 +31,14 @@ SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
 ONLINE = Path(__file__).parent.parent / "data" / "online"
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 WORST = "def smallest(items):\n    return items.index(max(items))\n"
-SLOW = "import time\ndef smallest(items):\n    time.sleep(1)\n    return items.index(min(items))\n"
+SLOW = (
+    "import time\n"
+    "def smallest(items):\n"
+    "    end = time.process_time() + 1\n"
+    "    while time.process_time() < end:\n"
+    "        pass\n"
+    "    return items.index(min(items))\n"
+)
 FIRST_FIT = (
     "def choose_bin(size, room, capacity):\n"
     "    return next((index for index, left in enumerate(room) if left >= size), len(room))\n"
@@ -64,8 +72,16 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 @pytest.fixture(scope="module")
-def smallest() -> Task:
-    return load_task(str(SMALLEST))
+def smallest(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    """The task `smallest`, with room for a slow program."""
+    folder = tmp_path_factory.mktemp("tasks") / "smallest"
+    shutil.copytree(SMALLEST, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    path = folder / "task.yaml"
+    text = path.read_text().replace(
+        "cpu_per_instance_s: 0.4, cpu_total_s: 1.0", "cpu_per_instance_s: 5, cpu_total_s: 20"
+    )
+    path.write_text(text)
+    return load_task(str(folder))
 
 
 @pytest.fixture
@@ -107,8 +123,9 @@ def test_workers_give_the_evaluation_of_the_head_and_see_no_key(
             there = evaluator.evaluate(source)
             assert there.on is not None
             assert without_times(there) == without_times(home.evaluate(source))
-        worker = remote.workers()[0]
-        assert (worker.level, worker.done > 0) == (home.sandbox, True)
+        assert sum(worker.done for worker in remote.workers()) == 4
+        until(lambda: all_idle(remote))
+        assert {worker.level for worker in remote.workers()} == {home.sandbox}
         processes = [remote.broker_process_id, *cluster.processes()]
         processes += [child for process in cluster.processes() for child in children(process)]
         assert len(processes) == 6
@@ -216,6 +233,7 @@ def test_a_scheduler_that_dies_loses_the_evaluation_and_comes_again(begun: Begun
     remote, started = begun
     os.kill(cluster.processes()[0], signal.SIGKILL)
     assert isinstance(started.end(), WorkerLost)
+    until(lambda: WorkerActivity.LOST in states(remote).values())
     until(lambda: all_idle(remote))
 
 
@@ -313,7 +331,11 @@ def hostile(started: Callable[..., Any], task: Task, kind: str, argument: str) -
     """A cluster whose only worker is not honest."""
     with LocalCluster(0) as alone:
         started([sys.executable, str(HOSTILE), alone.address, "liar", kind, argument])
-        with serving(task, ClusterAddress(scheduler=alone.address), replace(PATIENCE, none_s=15)) as (_, _, remote):
+        with serving(task, ClusterAddress(scheduler=alone.address), replace(PATIENCE, silence_s=30, none_s=15)) as (
+            _,
+            _,
+            remote,
+        ):
             until(lambda: all_idle(remote, 1))
             yield remote
 
@@ -324,7 +346,6 @@ def hostile(started: Callable[..., Any], task: Task, kind: str, argument: str) -
     [
         ("number", "an object of type int"),
         ("gigabyte", "bytes"),
-        ("hidden gigabyte", ""),
         ("nonsense", "another shape"),
         ("endless", "more instances"),
     ],
@@ -338,6 +359,14 @@ def test_an_odd_reply_is_its_workers_fault(started: Callable[..., Any], smallest
             RemoteEvaluator(home, remote).evaluate(HONEST)
         assert why in caught.value.why
         assert states(remote)["liar"] is WorkerActivity.EXPELLED
+
+
+@pytest.mark.nightly
+def test_a_reply_that_is_larger_than_it_seems_reaches_no_head(started: Callable[..., Any], smallest: Task) -> None:
+    with hostile(started, smallest, "hidden gigabyte", "") as remote:
+        with pytest.raises(WorkerLost, match="worker liar on"):
+            remote.run(HONEST)
+        assert states(remote)["liar"] in (WorkerActivity.EXPELLED, WorkerActivity.LOST)
 
 
 @pytest.mark.slow
