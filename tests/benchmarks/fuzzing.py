@@ -198,7 +198,7 @@ def meta(rng: random.Random, folder: Path) -> str:
         ending = "read"
         summary = read_summaries(answer_text, [1]).get(1)
         text = "" if summary is None else summary.implementation
-        made = report({}, summaries={1: text}, sections=notes.sections, recommendations=advice)
+        made = report({}, summaries={1: text}, sections=notes[1:], recommendations=advice)
     except UnusableAnswer:
         pass
     ended = Round(report=made)

@@ -116,6 +116,19 @@ def test_what_a_value_and_its_gap_are_read_by_is_compared_too(mine, evolve_json)
     }
 
 
+def test_a_record_that_an_alteration_keeps_from_being_judged_falls(mine, evolve_json):
+    changes = {0: {"evaluator_version": "another"}, 1: {"self_judged": True}, 2: {"spread": [1.0, 2.0]}}
+    rewrite(
+        JOURNAL,
+        lambda event: "evaluation" in event and event["evaluation"].update(changes.get(event["generation"], {})),
+    )
+    document = evolve_json("audit", "mine", code=1)
+    whys = {claim["generation"]: claim["why"] for claim in document["claims"] if claim["verdict"] == "falls"}
+    assert set(whys) == {0, 1, 2}
+    assert "names evaluator version another, and 3-" in whys[0]
+    assert "calls the score self-judged or random, and a judge makes it" in whys[1]
+
+
 def test_a_held_out_score_by_another_evaluator_is_not_passed_over(mine, evolve_json):
     def tamper(event):
         if event["event"] == "created":

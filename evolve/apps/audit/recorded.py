@@ -68,13 +68,18 @@ class RunAudit:
             archive, archive.programs, self._evaluators.evaluator, self._kept, workers=self._workers, step=step
         )
         for record, measured in zip(archive.programs, evaluations, strict=True):
-            claims[record.generation] = claim_of_record(
-                archive.evaluation(record),
+            recorded = archive.evaluation(record)
+            claim = claim_of_record(
+                recorded,
                 measured,
                 program=record.commit,
                 generation=record.generation,
                 name=patch_label(record),
             )
+            altered = None if record.stale else self._why_altered(recorded, measured)
+            if altered is not None:
+                claim = replace(claim, verdict=ClaimVerdict.FALLS, why=altered)
+            claims[record.generation] = claim
         self._judge_foreign(claims, evaluations)
         for generation, why in self._why_fallen_on_held_out(step):
             claims[generation] = _fallen(claims[generation], why)
@@ -88,6 +93,19 @@ class RunAudit:
             claims[generation] if generation in claims else self._without_program(generation)
             for generation in sorted(archive.statuses)
         ]
+
+    def _why_altered(self, recorded: Evaluation, measured: Evaluation) -> str | None:
+        """Why the rest of the run contradicts what keeps a record from being judged; None if nothing does."""
+        scored_by = self._archive.identity.get("evaluator_version")
+        if scored_by not in (None, recorded.evaluator_version):
+            named = one_line(recorded.evaluator_version, 16)
+            run_by = scored_by[:16]
+            return f"the record contradicts its run: it names evaluator version {named}, and {run_by} scored the run"
+        task = self._evaluators.task
+        same = recorded.evaluator_version == measured.evaluator_version
+        if same and (recorded.self_judged or recorded.spread is not None) and not (task.self_judged or task.uses_clock):
+            return "the record contradicts its task: it calls the score self-judged or random, and a judge makes it"
+        return None
 
     def _judge_foreign(self, claims: dict[int, Claim], evaluations: Sequence[Evaluation]) -> None:
         """Put the verdict on what the folder claims of an imported program in the place of one that holds."""

@@ -1,5 +1,6 @@
 """Reads a result folder of OpenEvolve: the union of its checkpoints, and its best program."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -128,11 +129,15 @@ def _of_document(document: Mapping[str, Any], name: str, where_from: str) -> Res
 
 
 def _numbers(metrics: object, notes: list[str]) -> Mapping[str, float]:
-    """The metrics; without a `combined_score`, their mean ranks a program there."""
+    """The metrics; without a `combined_score`, their mean ranks a program there: true counts as 1, NaN is left out."""
     read = values.numbers({SCORE: values.mapping(metrics).get(SCORE)}, metrics)
-    if SCORE not in read and read:
-        read[SCORE] = sum(read.values()) / len(read)
-        notes.append(f"no {SCORE} is recorded: the mean of its {len(read) - 1} metrics ranks it")
+    if SCORE not in read:
+        plain = (int(value) if isinstance(value, bool) else value for value in values.mapping(metrics).values())
+        numbers = [number for number in map(values.number, plain) if number is not None]
+        counted = [number for number in numbers if not math.isnan(number)] or numbers
+        if counted:
+            read[SCORE] = sum(counted) / len(counted)
+            notes.append(f"no {SCORE} is recorded: the mean of its {len(counted)} metrics ranks it")
     return read
 
 

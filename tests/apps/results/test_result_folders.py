@@ -161,14 +161,24 @@ def test_a_program_that_differs_between_checkpoints_is_shown_twice(tmp_path: Pat
     assert (other.source, other.notes) == (variant(11), ("checkpoint_2 has another text under the id id-001",))
 
 
-def test_without_a_combined_score_the_mean_ranks_a_program(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("metrics", "mean", "count"),
+    [
+        ('{"a": 1.0, "b": 2.5, "c": "text"}', 1.75, 2),
+        ('{"a": 1.0, "b": 2.0, "c": true, "d": false}', 1.0, 4),  # a boolean is an int there
+        ('{"a": 1.0, "b": 2.0, "c": NaN}', 1.5, 2),  # which it leaves out
+    ],
+)
+def test_without_a_combined_score_the_mean_ranks_a_program(
+    tmp_path: Path, metrics: str, mean: float, count: int
+) -> None:
     (tmp_path / "best").mkdir()
     (tmp_path / "best" / "best_program.py").write_text(INITIAL)
-    (tmp_path / "best" / "best_program_info.json").write_text('{"metrics": {"a": 1.0, "b": 2.0, "c": true}}')
+    (tmp_path / "best" / "best_program_info.json").write_text(f'{{"metrics": {metrics}}}')
     claimed = read_results(tmp_path).programs[0].claimed
     assert (claimed.score, claimed.notes) == (
-        1.5,
-        ("no combined_score is recorded: the mean of its 2 metrics ranks it",),
+        mean,
+        (f"no combined_score is recorded: the mean of its {count} metrics ranks it",),
     )
 
 
