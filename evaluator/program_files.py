@@ -12,10 +12,12 @@ from evaluator.errors import TaskError
 from evaluator.places import content_of
 
 MOST_FILES: Final = 1000
-MOST_FILE_BYTES: Final = 1 << 20
+MOST_FILE_BYTES: Final = 256 << 10
 MOST_BYTES: Final = 8 << 20
 """The most for a program of several files: files, bytes of one, bytes of all. One alone may have `SOURCE_LIMIT`."""
 MOST_PATH: Final = 200
+SEVERAL: Final = "program/"
+"""In the place of a file's name: programs have several files. No file can have that name."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NEVER_READ: Final = frozenset({"__pycache__"})
 
@@ -81,7 +83,7 @@ class Files(Mapping[str, str]):
 
     @property
     def only(self) -> str:
-        """The text of a program of one file. Raises TypeError for another one: the caller must know."""
+        """The text of a program of one file. Raises TypeError for another one."""
         if len(self.pairs) != 1:
             raise TypeError(f"a program of {len(self.pairs)} files has no single text")
         return self.pairs[0][1]
@@ -131,8 +133,11 @@ class ProgramFolder:
     may_add: bool = False
 
     def editable(self, path: str) -> bool:
-        """Whether a file with this path belongs to a program."""
-        return any(matches(path, pattern) for pattern in self.edit)
+        """Whether a file with this path belongs to a program. Hidden ones, and where a folder is, do not."""
+        if any(part.startswith(".") or part in _NEVER_READ for part in path.split("/")):
+            return False
+        in_the_way = (self.folder / path).is_dir() or any((self.folder / above).is_file() for above in _folders(path))
+        return not in_the_way and any(matches(path, pattern) for pattern in self.edit)
 
     def read(self) -> Files:
         """The files that a program begins with. Raises TaskError."""
@@ -158,6 +163,13 @@ class ProgramFolder:
     def frozen(self) -> dict[str, bytes]:
         """The content of the files that are no part of a program. Raises TaskError."""
         return {path: content_of(self.folder / path) for path in self._paths() if not self.editable(path)}
+
+    def parts(self) -> list[bytes]:
+        """What decides a verdict, apart from the program's own files: the rules, and the frozen files."""
+        parts = ["\n".join(self.edit).encode(), b"new files" if self.may_add else b""]
+        for path, content in self.frozen().items():
+            parts += [path.encode("utf-8", "surrogateescape"), content]
+        return parts
 
     def _paths(self) -> Iterator[str]:
         """The files in the folder and below, without hidden ones and Python's caches. Raises TaskError for a link."""

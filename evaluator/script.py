@@ -60,7 +60,13 @@ class ScriptEvaluator(SuiteEvaluator):
         sandbox = establish_tree(confined)
         self.sandbox = sandbox.level
         self._runner_of = partial(
-            ScriptRunner, task.script, task.folder, sandbox=sandbox, turns=self._turns, control=self._control
+            ScriptRunner,
+            task.script,
+            task.folder,
+            sandbox=sandbox,
+            turns=self._turns,
+            control=self._control,
+            program_folder=task.program_folder,
         )
         self._runner = self._runner_of(self.suite)
 

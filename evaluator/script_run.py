@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +22,7 @@ from evaluator.blame import TakesItsWorkerDown, run_with_retries
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.feedback import hide_addresses, shorten_block
-from evaluator.program_files import Files
+from evaluator.program_files import Files, ProgramFolder
 from evaluator.recording import Recording, RecordingMismatch, ScriptRecording
 from evaluator.running import SOURCE_LIMIT
 from evaluator.sandbox.layers import STANDARD
@@ -68,14 +68,24 @@ class ScriptRunner:
     run: if it fails too, the fault is the machine's."""
 
     def __init__(
-        self, script: Script, folder: Path, suite: Suite, *, sandbox: TreeSandbox, turns: Turns, control: Files
+        self,
+        script: Script,
+        folder: Path,
+        suite: Suite,
+        *,
+        sandbox: TreeSandbox,
+        turns: Turns,
+        control: Files,
+        program_folder: ProgramFolder | None = None,
     ) -> None:
-        """`folder` is the task's. Raises SandboxError when an environment variable of the script is not set."""
+        """`folder` is the task's; `program_folder` is there where programs have several files. Raises
+        SandboxError when an environment variable of the script is not set."""
         self._script = script
         self._folder = folder
         self._sandbox = sandbox
         self._turns = turns
-        self._control = control
+        self._control, self._several = control, program_folder
+        self._frozen = {} if program_folder is None else program_folder.frozen()
         places = {str(place) for place in (folder, sys.prefix, sys.base_prefix)} - {"/", "/usr"}
         self._places = [f"{place}/" for place in sorted(places, key=len, reverse=True)]
         self._instances = [instance.data for instance in suite.instances] if script.judged else None
@@ -89,12 +99,12 @@ class ScriptRunner:
         refused = self.refuse(program)
         if refused is not None:
             return refused
-        content = program.only.encode("utf-8")
+        content, control = self._written(program), self._written(self._control)
         try:
             return run_with_retries(
                 self._in(self._turns.turn, content, backwards),
                 self._in(self._turns.alone, content, backwards),
-                self._in(self._turns.alone, self._control.only.encode("utf-8", "replace"), backwards),
+                self._in(self._turns.alone, control, backwards),
                 self._turns.cancellation,
             )
         except TakesItsWorkerDown as why:
@@ -102,13 +112,7 @@ class ScriptRunner:
 
     def refuse(self, program: Files) -> ScriptRun | None:
         """The run of a program that no script gets; None for any other."""
-        source, detail = program.only, ""
-        try:
-            source.encode("utf-8")
-        except UnicodeEncodeError as cause:
-            detail = f"the source cannot be written as UTF-8 (character {cause.start})"
-        if len(source) > SOURCE_LIMIT:
-            detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
+        detail = self._fault(program)
         return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, feedback=detail) if detail else None
 
     def record(self, program: Files) -> Recording:
@@ -130,8 +134,30 @@ class ScriptRunner:
         except SandboxError as cause:  # where it ran, this was no verdict either
             raise RecordingMismatch(str(cause)) from None
 
+    def _fault(self, program: Files) -> str:
+        """Why a program is not run; "" if it is."""
+        for path, source in program.items():
+            which = "the source" if self._several is None else path
+            try:
+                source.encode("utf-8")
+            except UnicodeEncodeError as cause:
+                return f"{which} cannot be written as UTF-8 (character {cause.start})"
+            if len(source) > SOURCE_LIMIT:
+                return f"{which} is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
+            if self._several is not None and not self._several.editable(path):
+                return f"{path} is not among the files that a program may have (`edit`)"
+        return "" if self._several is None else program.excess()
+
+    def _written(self, program: Files) -> dict[str, bytes]:
+        """The files of a program as they lie in the scratch folder."""
+        name = self._script.program_name
+        if self._several is None:
+            return {name: program.only.encode("utf-8", "replace")}
+        texts = {path: text.encode("utf-8", "replace") for path, text in program.items()}
+        return {f"{name}/{path}": content for path, content in sorted((self._frozen | texts).items())}
+
     def _in(
-        self, place: Callable[[], AbstractContextManager[None]], program: bytes, backwards: bool
+        self, place: Callable[[], AbstractContextManager[None]], program: Mapping[str, bytes], backwards: bool
     ) -> Callable[[], ScriptRun]:
         def run() -> ScriptRun:
             with place():
@@ -144,9 +170,9 @@ class ScriptRunner:
 
         return run
 
-    def _job(self, program: bytes, backwards: bool) -> TreeJob:
+    def _job(self, program: Mapping[str, bytes], backwards: bool) -> TreeJob:
         script = self._script
-        files, names = {script.program_name: program}, [script.program_name, RESULT]
+        files, names = dict(program), [script.program_name, RESULT]
         if self._instances is not None:
             files[INSTANCES] = json.dumps(self._instances[::-1] if backwards else self._instances).encode()
             names.append(INSTANCES)
@@ -198,7 +224,8 @@ class ScriptRunner:
 
     def _may_make_no_executable(self) -> bool:
         """Whether programs are compiled, and the sandbox is without bubblewrap."""
-        compiled = Path(self._script.program_name).suffix in _COMPILED
+        names = [self._script.program_name, *(self._control if self._several is not None else ())]
+        compiled = any(Path(name).suffix in _COMPILED for name in names)
         return compiled and self._sandbox.level == STANDARD
 
     def _judged(self, ending: TreeEnding, places: Sequence[str]) -> tuple[Outcome, str, ScriptResult | None]:

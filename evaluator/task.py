@@ -17,7 +17,7 @@ from evaluator.errors import EvaluatorError, InvalidAnswer, TaskError
 from evaluator.evaluation import Summary, Verdict
 from evaluator.objective import ListedValue, Objective
 from evaluator.places import source_of
-from evaluator.program_files import Files
+from evaluator.program_files import SEVERAL, Files, ProgramFolder
 from evaluator.task_code import TaskModule, describe_value
 
 
@@ -170,6 +170,7 @@ class Task:
     digest: str
     reference: Path | None = None  # where the clock is the score: the program to time against
     script: Script | None = None  # where a script runs programs, in place of their entry point
+    program_folder: ProgramFolder | None = None  # where programs have several files; `initial` is that folder then
 
     @property
     def uses_clock(self) -> bool:
@@ -178,11 +179,15 @@ class Task:
 
     @property
     def program_name(self) -> str:
-        """The path of the file of a program that has one."""
+        """The path of the file of a program that has one; `SEVERAL` where programs have several."""
+        if self.program_folder is not None:
+            return SEVERAL
         return "program.py" if self.script is None else f"program{self.initial.suffix or '.txt'}"
 
     def initial_files(self) -> Files:
         """The initial program. Raises TaskError."""
+        if self.program_folder is not None:
+            return self.program_folder.read()
         return Files.single(self.program_name, source_of(self.initial, "the initial program"))
 
     @property

@@ -20,6 +20,7 @@ from evaluator.input_files import checked
 from evaluator.judge_module import JudgeModule, SelfJudged
 from evaluator.objective import Direction, Objective
 from evaluator.places import content_of, resolve_path, source_of
+from evaluator.program_files import ProgramFolder
 from evaluator.task import Instance, Script, Suite, Task
 from evaluator.task_code import describe_error, must_be_python
 from evaluator.task_yaml import FILE, JUDGE, SCRIPT, BoundEntry, Bounds, SuiteEntry, TaskEntry, read_task_yaml
@@ -64,10 +65,15 @@ def _read_task(folder: Path) -> Task:
     adapter, exact_path = folder / "adapter.py", folder / "exact.py"
     adapter_source = _adapter(adapter) if adapter.is_file() else ""
     judge = _judge(entry)
-    initial = _file(entry, "initial", entry.initial)
+    initial, program_folder = _initial(entry)
     script = None
     if entry.script is not None:
-        excluded = [initial, folder / _PROMPT, folder / _RUN, folder / (entry.ingredients or _INGREDIENTS)]
+        excluded = [
+            initial if program_folder is None else initial.resolve(),
+            folder / _PROMPT,
+            folder / _RUN,
+            folder / (entry.ingredients or _INGREDIENTS),
+        ]
         excluded += [] if entry.prompt is None else [resolve_path(entry.prompt, folder=folder)]
         script = _read_script(entry, _file(entry, "script", entry.script), judge, initial, excluded)
     entry_point = entry.entry_point or ("" if script is not None else _only_function(entry, initial))
@@ -95,9 +101,11 @@ def _read_task(folder: Path) -> Task:
             objective.encode(),
             *([] if reference is None else [source_of(reference, "the reference program").encode()]),
             *([] if script is None else [b"script", script.digest.encode()]),
+            *([] if program_folder is None else program_folder.parts()),
         ),
         reference=reference,
         script=script,
+        program_folder=program_folder,
     )
 
 
@@ -116,6 +124,27 @@ def _file(entry: TaskEntry, key: str, name: str) -> Path:
     if not _is_file(path):
         raise entry.wrong(key, f"is {name!r}, and there is no file {path}")
     return path
+
+
+def _initial(entry: TaskEntry) -> tuple[Path, ProgramFolder | None]:
+    """The initial program: a file, or the folder of one of several files. Raises TaskError."""
+    path = resolve_path(entry.initial, folder=entry.path.parent)
+    if not path.is_dir():
+        for key in ("edit", "new_files"):
+            if getattr(entry, key) is not None:
+                raise entry.wrong(
+                    key, f"is for an initial program that is a folder, and `initial` is {entry.initial!r}"
+                )
+        return _file(entry, "initial", entry.initial), None
+    if entry.script is None:
+        raise entry.wrong(
+            "initial", f"is the folder {entry.initial!r}; without an evaluator script ({SCRIPT}) a program is one file"
+        )
+    if path == entry.path.parent:
+        raise entry.wrong("initial", "is the task's own folder; put the program into a folder of its own")
+    folder = ProgramFolder(folder=path, edit=tuple(entry.edit or ["**"]), may_add=bool(entry.new_files))
+    folder.read()  # so that a mistake is found here
+    return path, folder
 
 
 def _judge(entry: TaskEntry) -> JudgeModule | SelfJudged:

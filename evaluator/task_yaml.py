@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr
 from evaluator.errors import TaskError
 from evaluator.input_files import Exact, Section, checked, matching, number, place
 from evaluator.objective import COMBINED, Direction, ListedValue, Objective
+from evaluator.program_files import path_fault
 from evaluator.task import Limits
 from evaluator.yaml_file import read_mapping
 
@@ -50,6 +51,12 @@ def _none_of(names: tuple[str, ...], words: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _pattern(text: str) -> str:
+    if fault := path_fault(text):
+        raise ValueError(f"must be a path in the folder, with `*` within a folder and `**` through folders: it {fault}")
+    return text
+
+
 def _each_once(names: list[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
@@ -79,6 +86,7 @@ _FileName = Annotated[
     str, matching(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}", "the plain name of a file, such as program.c")
 ]
 _Number = Annotated[float, PlainValidator(number)]
+_Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
 class ObjectiveEntry(Section):
@@ -137,6 +145,8 @@ class TaskEntry(Section):
     prompt: str | None = None
     objective: ObjectiveEntry = ObjectiveEntry()
     initial: str
+    edit: list[_Pattern] | None = Field(default=None, min_length=1)  # of a folder: the files that may change
+    new_files: bool | None = None  # of a folder: patches may add files that match, and delete files
     ingredients: str | None = None
     default_suite: str | None = None
     packages: Annotated[list[_Package], AfterValidator(_each_once)] = Field(default=[])
@@ -222,12 +232,14 @@ def _only_initial(folder: Path) -> str:
         for path in (folder.iterdir() if folder.is_dir() else ())
         if path.stem in INITIAL and path.suffix not in {"", *NO_PROGRAM} and path.is_file()
     )
+    if not files:
+        files = sorted(name for name in INITIAL if (folder / name).is_dir())
     if len(files) == 1 or "initial.py" in files:
         return "initial.py" if "initial.py" in files else files[0]
     if files:
         raise TaskError(f"{folder}: holds {', '.join(files)}; name one in {FILE}: `initial: {files[0]}`")
     raise TaskError(
-        f"{folder}: there is no initial program: put initial.py there, or name a file by `initial` in {FILE}"
+        f"{folder}: there is no initial program: put initial.py there, or name a file or folder by `initial` in {FILE}"
     )
 
 

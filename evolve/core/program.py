@@ -149,8 +149,8 @@ def check_program(source: str, *, language: Language, entry_point: str, name: st
         )
 
 
-def check_size(source: str) -> None:
-    """Raise ProgramError if the source is larger than a program may be, or cannot be written as UTF-8."""
+def check_size(source: str, most: int = MAX_SOURCE_BYTES) -> None:
+    """Raise ProgramError if the source has more than `most` bytes, or cannot be written as UTF-8."""
     try:
         size = len(source.encode("utf-8"))
     except UnicodeEncodeError as error:
@@ -159,8 +159,9 @@ def check_size(source: str) -> None:
         raise ProgramError(
             f"the character U+{ord(character):04X} cannot be written as UTF-8; remove it", line=line
         ) from None
-    if size > MAX_SOURCE_BYTES:
-        raise ProgramError(f"{size} bytes of source; a program may have at most {MAX_SOURCE_BYTES}")
+    if size > most:
+        what = "program" if most == MAX_SOURCE_BYTES else "file"
+        raise ProgramError(f"{size} bytes of source; a {what} may have at most {most}")
 
 
 def check_syntax(source: str, language: Language) -> None:

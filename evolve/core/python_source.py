@@ -7,9 +7,11 @@ import threading
 import warnings
 from collections.abc import Iterator
 
+from evaluator.program_files import MOST_FILE_BYTES
 from evolve.core.errors import ProgramError
 
 MAX_SOURCE_BYTES = 64 * 1024
+"""The most for a program of one file; a file of several may have `evaluator.program_files.MOST_FILE_BYTES`."""
 MAX_DEPTH = 200
 """Levels of a program's syntax tree: walking one stays far from the interpreter's recursion limit."""
 
@@ -29,8 +31,8 @@ def parsed(source: str) -> ast.Module:
 
     Nothing is compiled here, since a few lines can take the compiler gigabytes: that happens in the sandbox.
     """
-    if len(source) > MAX_SOURCE_BYTES:
-        raise ProgramError(f"{len(source)} characters of source; a program may have at most {MAX_SOURCE_BYTES} bytes")
+    if len(source) > MOST_FILE_BYTES:
+        raise ProgramError(f"{len(source)} characters of source; a file may have at most {MOST_FILE_BYTES} bytes")
     tree = _parsed(source)
     if line := deeper_than(tree, MAX_DEPTH):
         raise ProgramError(

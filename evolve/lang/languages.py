@@ -219,7 +219,7 @@ SIGNS: Final = tuple(sorted({(language.sign, language.close) for language in LAN
 
 def language_of_task(task: Task) -> Language:
     """The language of a task's programs: that of its initial program's suffix; without a script, Python alone runs."""
-    return PYTHON if task.script is None else language_of(task.initial)
+    return PYTHON if task.script is None else language_of(task.program_name)
 
 
 def language_of(name: str | PurePath) -> Language:

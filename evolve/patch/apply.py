@@ -1,13 +1,15 @@
 """Applying a patch to a program: whole, or not at all."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
+from evaluator.program_files import MOST_FILE_BYTES, Files, ProgramFolder, path_fault
 from evolve.core.errors import PatchError, ProgramError, UnclosedBlock
 from evolve.core.program import check_size, check_syntax, marked_regions, marker, split_lines
 from evolve.core.python_source import MAX_SOURCE_BYTES
-from evolve.lang.languages import PYTHON, Language
+from evolve.lang.languages import PYTHON, Language, language_of
 from evolve.patch.format import AGAIN as _AGAIN
-from evolve.patch.format import Block, Patch, PatchReason, in_form, shown
+from evolve.patch.format import Block, FileEdit, Patch, PatchReason, in_form, shown
 from evolve.patch.match import Level, Place, nearest_lines, places, reindented
 from evolve.patch.text import EvolvingText, bare, common_ends
 
@@ -33,6 +35,87 @@ def apply_patch(patch: Patch, source: str, language: Language = PYTHON) -> str:
         raise in_form(error, patch.kind, code=patch.source is not None) from None
 
 
+def apply_to_files(patch: Patch, files: Files, rules: ProgramFolder | None) -> Files:
+    """The program that the patch makes of one; whole, or not at all. `rules` say which files a program of several may
+    change; None: it has one file, see `apply_patch`. Raises PatchError, which names the file of several, and
+    ProgramError."""
+    if rules is None:
+        ((path, source),) = files.pairs
+        return Files.single(path, apply_patch(patch, source, language_of(path)))
+    try:
+        return _applied_to_several(patch, files, rules)
+    except PatchError as error:
+        raise in_form(error, patch.kind, code=patch.holds_code, several=True) from None
+
+
+def _applied_to_several(patch: Patch, files: Files, rules: ProgramFolder) -> Files:
+    changes: dict[str, str | None] = {}
+    for edit in patch.files:
+        _check_path(edit, files, rules)
+        changes[edit.path] = None if edit.deletes else _text_of(edit, files.get(edit.path, ""))
+    kept = {path: text for path, text in {**files, **changes}.items() if text is not None}
+    if not kept:
+        raise _refused_file(PatchReason.NO_FILE, "The patch deletes every file of the program.", "Keep one at least.")
+    try:
+        result = Files.of(kept)
+    except ValueError as cause:
+        fact = f"The files do not go together: {cause}."
+        raise _refused_file(PatchReason.NO_FILE, fact, "Choose another path.") from None
+    if excess := result.excess():
+        raise _refused_file(PatchReason.TOO_LARGE, f"The program would be too large: {excess}.", "Make it shorter.")
+    if result == files:
+        raise PatchError(
+            PatchReason.NO_CHANGE,
+            "The patch leaves every file exactly as it is.",
+            advice=" Send a patch that changes something.",
+        )
+    return result
+
+
+def _check_path(edit: FileEdit, files: Files, rules: ProgramFolder) -> None:
+    """Raise PatchError for a file that may not be changed, added or deleted."""
+    path, there = edit.path, edit.path in files
+    if fault := path_fault(path):
+        raise _refused_file(PatchReason.NO_FILE, f"The path {shown(path)} {fault}.", "Name a file of the program.")
+    if there and (not edit.deletes or rules.may_add):
+        return
+    if edit.deletes:
+        why = "no file can be deleted here" if there else "the program has no such file"
+        raise _refused_file(PatchReason.NO_FILE, f"DELETE: {path}: {why}.", "Leave the line out.")
+    if not rules.editable(path):
+        patterns = ", ".join(rules.edit)
+        fact = f"FILE: {path}: this file may not change; only files that match {patterns} may."
+        raise _refused_file(PatchReason.NO_FILE, fact, "Change only files that the prompt shows as the program's.")
+    begins_it = edit.source is not None or not edit.blocks[0].search.strip()
+    if rules.may_add and begins_it:
+        return
+    near = ", ".join(get_close_matches(path, files, n=3) or list(files)[:8])
+    advice = "Name one of them, or begin a new file with an empty SEARCH." if rules.may_add else "Name one of them."
+    fact = f"FILE: {path}: the program has no such file. It has {len(files)}, among them {near}."
+    raise _refused_file(PatchReason.NO_FILE, fact, advice)
+
+
+def _refused_file(reason: PatchReason, fact: str, advice: str) -> PatchError:
+    return PatchError(reason, fact, advice=f"\n{advice} {_AGAIN}")
+
+
+def _text_of(edit: FileEdit, source: str) -> str:
+    """The new text of one file of several. Raises PatchError, which names it."""
+    language = language_of(edit.path)
+    try:
+        text = edited(edit, source, MOST_FILE_BYTES)
+        try:
+            check_size(text, MOST_FILE_BYTES)
+            check_syntax(text, language)
+        except ProgramError as error:
+            reason = PatchReason.INVALID_PYTHON if language is PYTHON else PatchReason.INVALID
+            raise _invalid(reason, error, text) from None
+    except PatchError as error:
+        fact = f"FILE: {edit.path}: {error.fact}"
+        raise PatchError(error.reason, fact, detail=error.detail, advice=error.advice) from None
+    return text
+
+
 def _applied(patch: Patch, source: str, language: Language) -> str:
     result, is_code = edited(patch, source), patch.source is not None
     if result == source:
@@ -51,25 +134,25 @@ def _applied(patch: Patch, source: str, language: Language) -> str:
     return result
 
 
-def edited(patch: Patch, source: str) -> str:
-    """The text that a patch makes, whether or not it is a program."""
+def edited(patch: Patch | FileEdit, source: str, most: int = MAX_SOURCE_BYTES) -> str:
+    """The text that a patch makes of one file, whether or not it is a program; it may have `most` bytes."""
     text = EvolvingText.of(source)
     if patch.source is not None:
         _replace_all(text, patch.source)
-        _check_growth(text, "The program that results")
+        _check_growth(text, "The program that results", most)
     for number, block in enumerate(patch.blocks, 1):
         which = f"Block {number} of {len(patch.blocks)}"
         _apply_block(text, block, which, first=number == 1)
-        _check_growth(text, f"{which}: with it the program")
+        _check_growth(text, f"{which}: with it the program", most)
     return text.joined()
 
 
-def _check_growth(text: EvolvingText, what: str) -> None:
+def _check_growth(text: EvolvingText, what: str, most: int) -> None:
     size = len(text.joined().encode("utf-8", "surrogatepass"))
-    if size > MAX_SOURCE_BYTES:
+    if size > most:
         raise PatchError(
             PatchReason.TOO_LARGE,
-            f"{what} has {size} bytes, and at most {MAX_SOURCE_BYTES} are allowed.",
+            f"{what} has {size} bytes, and at most {most} are allowed.",
             advice=f" {_AGAIN} Make it shorter.",
         )
 

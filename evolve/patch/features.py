@@ -4,13 +4,32 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from evaluator.program_files import Files
 from evolve.core.errors import ProgramError
 from evolve.core.python_source import parsed
-from evolve.lang.languages import PYTHON, Language
+from evolve.lang.languages import PYTHON, Language, language_of
 from evolve.lang.literals import literals
 
 MAX_FEATURES = 8
 """The most features of one patch: a rewrite changes everything, which says nothing."""
+
+
+def features_of(before: Files, after: Files) -> tuple[str, ...]:
+    """The differences between two programs; of several files each is led by its path, and whole files count, too."""
+    if len(before) == len(after) == 1 and (path := next(iter(after))) in before:
+        return features(before.only, after.only, language_of(path))
+    differences = [f"add {path}" for path in after if path not in before]
+    differences += [f"remove {path}" for path in before if path not in after]
+    for path, text in after.items():
+        if path in before and before[path] != text:
+            changed = features(before[path], text, language_of(path)) or ("change",)
+            differences += [f"{path}: {feature}" for feature in changed]
+    return tuple(differences[:MAX_FEATURES])
+
+
+def lines_changed_of(before: Files, after: Files) -> int:
+    """How many lines differ, in all files together."""
+    return sum(lines_changed(before.get(path, ""), after.get(path, "")) for path in {*before, *after})
 
 
 def features(before: str, after: str, language: Language = PYTHON) -> tuple[str, ...]:

@@ -1,12 +1,22 @@
 """Patches made from two versions of a program."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from evaluator.program_files import Files, ProgramFolder
 from evolve.core.errors import PatchError
 from evolve.core.program import PatchKind
-from evolve.patch.apply import edited
-from evolve.patch.format import MAX_BLOCKS, Block, Patch, PatchReason, format_patch, normalised_name, parse_patch
+from evolve.patch.apply import apply_to_files, edited
+from evolve.patch.format import (
+    MAX_BLOCKS,
+    Block,
+    FileEdit,
+    Patch,
+    PatchReason,
+    format_patch,
+    normalised_name,
+    parse_patch,
+)
 from evolve.patch.match import Level, places
 from evolve.patch.text import EvolvingText, bare, common_ends
 
@@ -39,6 +49,61 @@ def make_patch(old: str, new: str, *, name: str, description: str) -> str:
         PatchReason.INEXPRESSIBLE,
         "The edit cannot be written as a patch: it changes line ends, or its name or description holds a line of the "
         "patch format.",
+    )
+
+
+def make_files_patch(old: Files, new: Files, rules: ProgramFolder | None, *, name: str, description: str) -> str:
+    """The answer text that turns the program `old` into `new`, both of several files; of one file (no `rules`), see
+    `make_patch`. Raises PatchError and ProgramError as that does."""
+    if rules is None:
+        return make_patch(old.only, new.only, name=name, description=description)
+    if old == new:
+        raise PatchError(PatchReason.NO_CHANGE, "The two programs are equal: there is nothing to patch.")
+    title, reason = normalised_name(name), description.replace("\r", "").strip()
+    for edits in (_edits_by_blocks(old, new), _edits_by_code(old, new)):
+        if edits is None:
+            continue
+        meant = Patch(kind=PatchKind.DIFF, name=title, description=reason, files=edits)
+        answer = format_patch(meant)
+        try:
+            read = parse_patch(answer, PatchKind.DIFF, several=True)
+            if (read.name, read.description) == (title, reason) and apply_to_files(read, old, rules) == new:
+                return answer
+        except PatchError:
+            continue
+    raise PatchError(
+        PatchReason.INEXPRESSIBLE,
+        "The edit cannot be written as a patch: it changes line ends, immutable text or files that may not change, or "
+        "its name or description holds a line of the patch format.",
+    )
+
+
+def _differing(old: Files, new: Files) -> Iterator[str]:
+    return (path for path in sorted({*old, *new}) if old.get(path) != new.get(path))
+
+
+def _edits_by_blocks(old: Files, new: Files) -> tuple[FileEdit, ...] | None:
+    """The change as blocks; None where there are none, or too many."""
+    edits: list[FileEdit] = []
+    for path in _differing(old, new):
+        if path not in new:
+            edits.append(FileEdit(path=path))
+            continue
+        blocks: tuple[Block, ...] | None = (Block(search="", replace=new[path]),)
+        if path in old:
+            before, after = EvolvingText.of(old[path]), EvolvingText.of(new[path])
+            blocks = _blocks_between(before, after) if before.frames == after.frames else None
+        if not blocks:
+            return None
+        edits.append(FileEdit(path=path, blocks=blocks))
+    return tuple(edits) if sum(len(edit.blocks) for edit in edits) <= MAX_BLOCKS else None
+
+
+def _edits_by_code(old: Files, new: Files) -> tuple[FileEdit, ...]:
+    """The change as whole files."""
+    return tuple(
+        FileEdit(path=path, source=new[path].replace("\r\n", "\n") if path in new else None)
+        for path in _differing(old, new)
     )
 
 

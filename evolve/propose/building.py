@@ -9,9 +9,8 @@ from evolve.archive.records import ProgramRecord
 from evolve.core.completion import Completion
 from evolve.core.errors import PatchError
 from evolve.core.program import PatchKind, program_hash
-from evolve.lang.languages import language_of
-from evolve.patch import PatchReason, apply_patch, parse_patch
-from evolve.patch.features import features, lines_changed
+from evolve.patch import PatchReason, apply_to_files, parse_patch
+from evolve.patch.features import features_of, lines_changed_of
 from evolve.patch.undefined import check_names
 from evolve.proposal import NewProgram
 from evolve.propose.llm_proposer import problem_of
@@ -63,21 +62,18 @@ def build_program(
     problem = problem_of(answer, kind)
     if problem is not None:
         raise PatchError(*problem)
-    patch = parse_patch(answer.text, kind)
-    ((path, parent_source),) = parent.pairs
-    language = language_of(path)
-    source = apply_patch(patch, parent_source, language)
-    files = Files.single(path, source)
+    patch = parse_patch(answer.text, kind, several=task.program_folder is not None)
+    files = apply_to_files(patch, parent, task.program_folder)
     source_hash = program_hash(files)
     before = known(source_hash)
     if before is not None:
         raise Duplicate(*before)
     if task.script is None:
-        check_names(source, parent_source=parent_source, parent_works=parent_works, entry_point=task.entry_point)
+        check_names(files.only, parent_source=parent.only, parent_works=parent_works, entry_point=task.entry_point)
     return NewProgram(
         patch=patch,
         files=files,
         source_hash=source_hash,
-        features=features(parent_source, source, language),
-        lines=lines_changed(parent_source, source),
+        features=features_of(parent, files),
+        lines=lines_changed_of(parent, files),
     )

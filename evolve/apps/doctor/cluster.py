@@ -7,12 +7,12 @@ from evaluator.check import Check, Finding
 from evaluator.errors import EvaluatorError
 from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.places import DEFAULT_TASK
+from evaluator.program_files import Files
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerLost, WorkerState
 from evaluator.task_files import load_task
 from evolve.cluster.remote import ClusterRemote, open_remote
 from evolve.core.clusters import read_address
 from evolve.core.errors import MachineError
-from evolve.core.files import read_text
 from evolve.core.invocation import command
 
 _SETTLE_S: Final = 30.0
@@ -23,7 +23,7 @@ _UNSETTLED: Final = (WorkerActivity.NEW, WorkerActivity.OPENING)
 def check_cluster(address: str, task_name: str | None) -> list[Check]:
     """Whether the scheduler answers, each of its workers, and an evaluation there. Raises InputError, TaskError."""
     task = load_task(task_name or DEFAULT_TASK)
-    control = read_text(task.initial)
+    control = task.initial_files()
     try:
         with (
             open_evaluator(task, task.suite(), workers=1) as home,
@@ -62,7 +62,7 @@ def _check_worker(worker: WorkerState) -> Check:
     )
 
 
-def _check_evaluation(home: OpenedEvaluator, remote: ClusterRemote, control: str) -> Check:
+def _check_evaluation(home: OpenedEvaluator, remote: ClusterRemote, control: Files) -> Check:
     """Whether the initial program has the same verdict there and here."""
     try:
         there = RemoteEvaluator(home, remote).evaluate(control)
