@@ -16,7 +16,7 @@ import threading
 from dataclasses import replace
 
 from evaluator.certificate import KeptAnswers, certificate_of
-from evaluator.evaluation import Evaluation, InstanceResult, OrderRange, Outcome
+from evaluator.evaluation import Evaluation, Incumbent, InstanceResult, OrderRange, Outcome
 from evaluator.feedback import feedback, shorten, shorten_block
 from evaluator.places import source_of
 from evaluator.program_files import Files
@@ -27,11 +27,11 @@ from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
 from evaluator.sandbox.worker import WorkerSettings
 from evaluator.strict import OTHER_HASH_SEED, Examination
-from evaluator.suite_evaluator import SuiteEvaluator
+from evaluator.suite_evaluator import RecordingEvaluator
 from evaluator.timing import Speed, Stopwatch, with_speed
 
 
-class SandboxedEvaluator(SuiteEvaluator):
+class SandboxedEvaluator(RecordingEvaluator):
     """Scores programs by calling their entry point on each instance."""
 
     def _start(self, confined: SandboxOptions) -> None:
@@ -102,7 +102,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         loaded = result.outcome is not Outcome.NOT_RUN
         return result if loaded else replace(result, detail=shorten(execution.detail))
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         """`evaluation`, this evaluator's own of `program`, after strict re-evaluation (`evaluator.strict`).
 
         A program with other answers is not correct any more; one that keeps state across instances is quarantined. One

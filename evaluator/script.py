@@ -18,6 +18,7 @@ from evaluator.evaluation import (
     Classification,
     Disagreement,
     Evaluation,
+    Incumbent,
     InstanceResult,
     Outcome,
     StrictReport,
@@ -34,7 +35,7 @@ from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
 from evaluator.script_run import ScriptRun, ScriptRunner
 from evaluator.slow_judge import TimedJudge
 from evaluator.strict import SHOWN, in_words, only_limits
-from evaluator.suite_evaluator import SuiteEvaluator
+from evaluator.suite_evaluator import RecordingEvaluator
 from evaluator.task import Instance
 
 SKIPPED: Final = ("hash seed", "names", "order")
@@ -48,7 +49,7 @@ _WHY: Final = {
 }
 
 
-class ScriptEvaluator(SuiteEvaluator):
+class ScriptEvaluator(RecordingEvaluator):
     """Scores programs by running the task's script on each."""
 
     def _start(self, confined: SandboxOptions) -> None:
@@ -104,7 +105,7 @@ class ScriptEvaluator(SuiteEvaluator):
             verdict = Verdict(outcome=run.outcome, detail=run.detail)
         return replace(self._result(place, verdict, run), cpu_s=run.cpu_s, wall_s=run.wall_s)
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         """`evaluation`, this evaluator's own of `program`, with the report of a second run.
 
         A program that is not correct again is not correct. Where a judge decides, the instances come in another order,

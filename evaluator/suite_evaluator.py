@@ -70,19 +70,6 @@ class SuiteEvaluator(ABC):
     def close(self) -> None:
         """Cancel, and end whatever runs."""
 
-    @abstractmethod
-    def refuse(self, program: Files) -> Evaluation | None:
-        """The evaluation of a program that is not run at all; None for any other."""
-
-    @abstractmethod
-    def record(self, program: Files) -> Recording:
-        """A recording of a program, for another machine to judge. Raises HarnessError, TaskError,
-        EvaluationCancelled."""
-
-    @abstractmethod
-    def play(self, program: Files, recording: Recording) -> Evaluation:
-        """The evaluation of a program that another machine ran. Raises RecordingMismatch, TaskError, HarnessError."""
-
     def in_new_orders(self, program: Files) -> OrderRange | None:
         """The score range in orders that no confirmation of this seed uses; None where there are none."""
         return None
@@ -102,3 +89,20 @@ class SuiteEvaluator(ABC):
     def _entered(self) -> contextlib.AbstractContextManager[None]:
         """Entered while a program runs, as the only one of this process if `alone`."""
         return OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext()
+
+
+class RecordingEvaluator(SuiteEvaluator):
+    """An evaluator that can judge at home what ran on another machine."""
+
+    @abstractmethod
+    def refuse(self, program: Files) -> Evaluation | None:
+        """The evaluation of a program that is not run at all; None for any other."""
+
+    @abstractmethod
+    def record(self, program: Files) -> Recording:
+        """A recording of a program, for another machine to judge. Raises HarnessError, TaskError,
+        EvaluationCancelled."""
+
+    @abstractmethod
+    def play(self, program: Files, recording: Recording) -> Evaluation:
+        """The evaluation of a program that another machine ran. Raises RecordingMismatch, TaskError, HarnessError."""

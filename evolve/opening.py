@@ -174,6 +174,8 @@ def require_task_of(archive: RunReader, task: Task, *, named: str) -> None:
 
 def initial_files(config: Config, task: Task) -> Files:
     """Read and check the initial program. Raises InputError and ProgramError, which name the file."""
+    if task.repository is not None:
+        return task.initial_files()
     path, language = initial_path(config, task), language_of_task(task)
     if (actual := language_of(path)) not in (language, TEXT):
         new_task = command("new", "FOLDER", "--kind", "script")

@@ -10,7 +10,7 @@ from typing import Final
 
 from evaluator.errors import EvaluatorError
 from evaluator.input_files import read_as
-from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.opening import Travelling, open_evaluator, require_travelling
 from evaluator.program_files import Files
 from evaluator.remote import WorkerReport, record
 from evaluator.task_files import load_task
@@ -55,7 +55,7 @@ class Desk:
         self._name = "worker"
         self._turn = threading.Lock()
         self._key = ("", "")
-        self._evaluator: OpenedEvaluator | None = None
+        self._evaluator: Travelling | None = None
         self._report: WorkerReport | None = None
         self._folder = Path(tempfile.gettempdir())
 
@@ -86,7 +86,8 @@ class Desk:
             folder = Path(tempfile.mkdtemp(prefix="task-", dir=self._folder))
             task = load_task(str(unpack(opening.packed, folder)))
             suite = task.suite(opening.suite)
-            self._evaluator = open_evaluator(task, suite, workers=1, control=Files.of(opening.control))
+            opened = open_evaluator(task, suite, workers=1, control=Files.of(opening.control))
+            self._evaluator = require_travelling(opened, task)
             self._report = describe(task, suite, level=self._evaluator.sandbox, worker=self._name)
             self._key = key
         return self._report.to_json()

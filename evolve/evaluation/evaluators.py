@@ -10,14 +10,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from evaluator.evaluation import Evaluation
-from evaluator.opening import open_evaluator
+from evaluator.evaluation import Evaluation, Incumbent
+from evaluator.opening import open_evaluator, require_travelling
 from evaluator.program_files import Files
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerState
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.events import HeldOutEvent
+from evolve.archive.reader import RunReader
 from evolve.cluster.remote import open_remote
 from evolve.core.clusters import ClusterAddress
 from evolve.evaluation.elsewhere import Checked, Elsewhere, FalseWord, checked, is_drawn
@@ -81,11 +82,11 @@ class EvaluatorPair:
             self.elsewhere.expel(at_home.refutes)
         return at_home
 
-    def confirm(self, program: Files, evaluation: Evaluation) -> Confirmation:
-        """What becomes of the evaluation of a program that would be the best. A worker's counts for nothing here: the
-        program is evaluated at home first."""
+    def confirm(self, program: Files, evaluation: Evaluation, best: Incumbent | None) -> Confirmation:
+        """What becomes of the evaluation of a program that would be the best in place of `best`. A worker's counts for
+        nothing here: the program is evaluated at home first."""
         own = Checked(evaluation=evaluation) if evaluation.on is None else self._checked(program, evaluation)
-        examined = self.evaluator.examine(program, own.evaluation)
+        examined = self.evaluator.examine(program, own.evaluation, best)
         held_out = self.held_out.evaluate(program) if self.held_out is not None and examined.correct else None
         return Confirmation(evaluation=examined, held_out=held_out, refutes=own.refutes)
 
@@ -94,7 +95,7 @@ class EvaluatorPair:
     ) -> Confirmation:
         """The evaluation of a program of a run, confirmed if that program would be the best of the run."""
         if archive.reader.would_be_best(generation, evaluation):
-            return self.confirm(program, evaluation)
+            return self.confirm(program, evaluation, incumbent(archive.reader))
         return Confirmation(evaluation=evaluation)
 
     def judge(self, program: Files) -> Confirmation:
@@ -129,6 +130,14 @@ class EvaluatorPair:
         }
 
 
+def incumbent(reader: RunReader) -> Incumbent | None:
+    """The best program so far; None before there is one."""
+    best = reader.best
+    if best is None:
+        return None
+    return Incumbent(commit=best.commit, program=reader.files(best), score=best.combined_score)
+
+
 @contextmanager
 def open_evaluators(
     task: Task,
@@ -157,9 +166,10 @@ def open_evaluators(
             stack.enter_context(held_out)
         elsewhere = None
         if cluster is not None:
-            level = confined.require_level or evaluator.sandbox
+            home = require_travelling(evaluator, task)
+            level = confined.require_level or home.sandbox
             remote = stack.enter_context(open_remote(cluster, task, chosen, control=control, level=level))
-            elsewhere = Elsewhere(RemoteEvaluator(evaluator, remote, timed=task.uses_clock), control)
+            elsewhere = Elsewhere(RemoteEvaluator(home, remote, timed=task.uses_clock), control)
         yield EvaluatorPair(
             task=task, evaluator=evaluator, held_out=held_out, others=others, elsewhere=elsewhere, seed=seed
         )

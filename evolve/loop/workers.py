@@ -3,6 +3,7 @@ again."""
 
 from functools import partial
 
+from evaluator.evaluation import Incumbent
 from evaluator.program_files import Files
 from evaluator.remote import WorkerActivity, WorkerState
 from evaluator.untrusted import one_line
@@ -10,7 +11,7 @@ from evolve.archive.events import WorkerChange, WorkerEvent
 from evolve.archive.ranking import would_be_best
 from evolve.archive.records import ProgramRecord
 from evolve.evaluation.elsewhere import FalseWord
-from evolve.evaluation.evaluators import Confirmation, EvaluatorPair
+from evolve.evaluation.evaluators import Confirmation, EvaluatorPair, incumbent
 from evolve.evaluation.recording import record_confirmed
 from evolve.loop.context import RunContext
 from evolve.loop.executor import Job, JobKind, Steps
@@ -75,7 +76,8 @@ def to_score_again(run: RunContext) -> list[ProgramRecord]:
 def scoring_again(run: RunContext, record: ProgramRecord) -> Steps:
     """Evaluate a program of an expelled worker at home, and record that; confirmed first, if it would be the best."""
     reader = run.archive.reader
-    work = partial(_judged_again, run.evaluators, reader.files(record), reader.best, record.generation)
+    best = reader.best, incumbent(reader)
+    work = partial(_judged_again, run.evaluators, reader.files(record), best, record.generation)
     confirmation = yield Job(kind=JobKind.RESCORE, work=work, generation=record.generation)
     if record.generation not in reader.outdated:  # it was confirmed meanwhile
         return
@@ -89,9 +91,13 @@ def scoring_again(run: RunContext, record: ProgramRecord) -> Steps:
 
 
 def _judged_again(
-    evaluators: EvaluatorPair, program: Files, best: ProgramRecord | None, generation: int
+    evaluators: EvaluatorPair,
+    program: Files,
+    best: tuple[ProgramRecord | None, Incumbent | None],
+    generation: int,
 ) -> Confirmation:
     evaluation = evaluators.evaluator.evaluate(program)
-    if would_be_best(best, generation, evaluation):
-        return evaluators.confirm(program, evaluation)
+    before, measured_against = best
+    if would_be_best(before, generation, evaluation):
+        return evaluators.confirm(program, evaluation, measured_against)
     return Confirmation(evaluation=evaluation)

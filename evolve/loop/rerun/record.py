@@ -26,6 +26,7 @@ from evolve.archive.events import (
     MetaAnsweredEvent,
     NotedEvent,
     RefusedEvent,
+    RemeasuredEvent,
     ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
@@ -49,10 +50,11 @@ from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver, as_r
 from evolve.trust import stored_config
 
 _TAKEN_OVER: Final = (
-    *(CalledEvent, StoppedEvent, NotedEvent, FreshEvent, AuditedEvent),
+    *(CalledEvent, StoppedEvent, NotedEvent, FreshEvent, RemeasuredEvent, AuditedEvent),
     *(WorkerEvent, MachineLostEvent),
 )
-"""Calls made then, how sessions ended, notes, instances that chance drew, audits, what happened to workers."""
+"""Calls made then, how sessions ended, notes, instances that chance drew, last measurements, audits, what happened to
+workers."""
 _OF_THE_JUDGE: Final = (HeldOutEvent, ReorderedEvent, TuningBaselineEvent)
 _UNCOMPARED: Final = (*_TAKEN_OVER, ResumedEvent, LostEvent)
 _OF_THE_CLOCK: Final = frozenset({"seq", "t", "measured", "config", "certificate", "run_id", "on"})
