@@ -29,6 +29,7 @@ class Member:
     why: str = ""
     done: int = 0
     since: float | None = None  # monotonic seconds at its first evaluation
+    report: WorkerReport | None = None
     calls: set[int] = field(default_factory=set)
 
     @property
@@ -104,6 +105,7 @@ class Roster:
         """The report of a worker that was opening."""
         if member.activity is not WorkerActivity.OPENING:  # expelled in the meantime
             return
+        member.report = report
         member.level, member.host = one_line(report.level, 20), one_line(report.host, 60)
         why = refusal(report, self._head, self._level)
         member.activity, member.why = (WorkerActivity.REFUSED if why else WorkerActivity.IDLE), why
@@ -160,6 +162,7 @@ class Roster:
                 why=member.why,
                 done=member.done,
                 per_minute=0.0 if member.since is None else 60 * member.done / max(1.0, now - member.since),
+                report=member.report,
             )
             for member in sorted(self._members.values(), key=lambda member: member.name)
         )

@@ -56,7 +56,7 @@ def patient_task() -> Iterator[Task]:
 
 @contextmanager
 def cluster(task: Task, workers: int, at_home: int) -> Iterator[RemoteEvaluator]:
-    """An evaluator on so many workers, each of which has its task."""
+    """An evaluator on `workers` workers, each of which has its task."""
     suite, control = task.suite(), task.initial.read_text()
     with (
         open_evaluator(task, suite, workers=at_home) as home,
