@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final, Protocol, Self
 
 from evaluator.errors import TaskError
-from evaluator.evaluation import EvaluatedOn, Evaluation, InstanceResult, OrderRange
+from evaluator.evaluation import EvaluatedOn, Evaluation, Incumbent, InstanceResult, OrderRange
 from evaluator.input_files import read_as
 from evaluator.opening import Travelling
 from evaluator.program_files import Files
@@ -103,7 +103,7 @@ class WorkerActivity(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerState:
     """A worker as the head sees it. `why` says why it is lost, refused or expelled; `done` counts its evaluations;
-    `report` is what it said of itself."""
+    `report` is what it said of itself, None before that."""
 
     name: str
     host: str
@@ -180,10 +180,10 @@ class RemoteEvaluator:
         place = EvaluatedOn(host=reported.host, worker=reported.worker)
         return replace(evaluation, sandbox=self.sandbox, on=place)
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         """The evaluation at home after strict re-evaluation; it counts in place of `evaluation` from a worker."""
         own = evaluation if evaluation.on is None else self.home.evaluate(program)
-        return self.home.examine(program, own)
+        return self.home.examine(program, own, best)
 
     def evaluate_one(self, program: Files, place: int) -> InstanceResult:
         """See the evaluators: at home."""

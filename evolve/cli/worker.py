@@ -3,7 +3,9 @@
 import argparse
 import os
 import platform
+import sys
 
+from evolve.cli import output
 from evolve.cluster.confinement import TLS_VARIABLE
 from evolve.cluster.extra import require_dask
 from evolve.cluster.hosting import command_of, hosting_environment
@@ -21,4 +23,6 @@ def run(arguments: argparse.Namespace) -> int:
             os.environ[f"{TLS_VARIABLE}{variable}"] = str(path.absolute())
     name = arguments.name or f"{platform.node() or 'worker'}-{os.getpid()}"
     command = command_of(address, name, until_closed=False)
+    output.say(f"Evaluating programs for {arguments.address} as {name} (Ctrl-C ends it)")
+    sys.stdout.flush()
     os.execve(command[0], command, hosting_environment(arguments.env))

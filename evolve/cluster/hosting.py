@@ -105,6 +105,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--in", dest="folder", type=Path)
     given = parser.parse_args(words)
     if given.folder is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that hosts this one
         end_with_input(lambda: _vanish(given.folder))
         os._exit(_serve(given.address, given.name, given.folder))
     signal.signal(signal.SIGTERM, _end)

@@ -29,8 +29,8 @@ class Member:
     why: str = ""
     done: int = 0
     since: float | None = None  # monotonic seconds at its first evaluation
-    calls: set[int] = field(default_factory=set)
     report: WorkerReport | None = None
+    calls: set[int] = field(default_factory=set)
 
     @property
     def is_ready(self) -> bool:

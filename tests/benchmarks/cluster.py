@@ -58,7 +58,7 @@ def patient_task() -> Iterator[Task]:
 
 @contextmanager
 def cluster(task: Task, workers: int, at_home: int) -> Iterator[RemoteEvaluator]:
-    """An evaluator on that many workers, which all have the task."""
+    """An evaluator on `workers` workers, each of which has its task."""
     suite, control = task.suite(), task.initial_files()
     with (
         open_evaluator(task, suite, workers=at_home) as home,

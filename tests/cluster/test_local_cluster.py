@@ -25,6 +25,7 @@ from evolve.cluster.local import LocalCluster
 from evolve.cluster.remote import ClusterRemote, OpenScheduler, Patience, open_remote
 from evolve.core.clusters import ClusterAddress
 from tests.builders import one_file
+from tests.evaluator.process_table import descendants, gone
 from tests.script_folders import GOOD, make_task, says
 
 SECRET = "sk-cluster-5d1e77"
@@ -219,6 +220,8 @@ def test_a_worker_that_dies_or_hangs_is_lost_and_comes_again(
     remote, started = begun
     name = busy_worker(remote)
     process = serving_process(cluster, name)
+    candidates = descendants(process)
+    assert candidates
     os.kill(process, number)
     error = started.end()
     assert isinstance(error, WorkerLost)
@@ -226,6 +229,8 @@ def test_a_worker_that_dies_or_hangs_is_lost_and_comes_again(
     assert ("silent" in error.why) is (number is signal.SIGSTOP)
     if number is signal.SIGSTOP:
         os.kill(process, signal.SIGCONT)
+    else:
+        assert gone(candidates)
     until(lambda: all_idle(remote))
 
 

@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,8 @@ from evaluator.task import Task
 from evaluator.task_files import load_task
 from evolve.cluster.remote import Patience, open_remote
 from evolve.core.clusters import read_address
+from tests.builders import one_file
+from tests.evaluator.process_table import gone
 from tests.script_folders import make_task
 
 pytestmark = pytest.mark.slow
@@ -90,6 +94,25 @@ def test_a_variable_of_the_tasks_script_comes_from_the_workers_shell(
     start_worker(started, f"dask://{address}", "--env", "EVOLVE_TEST_SCORE", EVOLVE_TEST_SCORE="7")
     with connected(task, f"dask://{address}") as evaluator:
         assert evaluator.evaluate(task.initial_files()).combined_score == 7.0
+
+
+def test_ctrl_c_ends_a_worker_and_leaves_nothing(started: Start, tmp_path: Path) -> None:
+    address = start_scheduler(started)
+    command = [sys.executable, "-m", "evolve", "worker", f"dask://{address}"]
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
+    worker = started(command, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}, **options)
+    assert worker.stdout is not None
+    assert f"for dask://{address} as " in worker.stdout.readline()
+    while len(processes := processes_below(worker.pid)) < 2:
+        time.sleep(0.05)
+    with connected(load_task("placement"), f"dask://{address}") as evaluator:
+        evaluator.evaluate(one_file(""))
+        os.killpg(worker.pid, signal.SIGINT)
+        assert worker.wait(20) == 130
+    assert worker.stderr is not None
+    assert worker.stderr.read() == ""
+    assert gone(set(processes))
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.fixture

@@ -14,12 +14,14 @@ import yaml
 from evaluator.errors import EvaluationCancelled
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.remote import RemoteEvaluator
 from evaluator.task import Limits, Suite, Task
 from evaluator.task_files import load_task
 from evolve.seams import Evaluator
 from tests.builders import one_file
 from tests.loop.climbing import TASK
 from tests.seams.in_process import InProcessEvaluator
+from tests.seams.near_remote import NearRemote
 
 GUESS = "def guess(n):\n    return n + 1\n"
 FAR = "def guess(n):\n    return n + 60\n"
@@ -47,7 +49,7 @@ json.dump({"answers": answers}, open(sys.argv[2], "w"))
 """An evaluator script that does what the sandbox would: the task's judge decides."""
 
 
-@pytest.fixture(scope="module", params=["sandboxed", "in process", "script"])
+@pytest.fixture(scope="module", params=["sandboxed", "in process", "script", "remote"])
 def which(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -70,9 +72,11 @@ def evaluator(which: str, task: Task) -> Iterator[Evaluator]:
         yield made
 
 
-def opened(which: str, task: Task, suite: Suite) -> "OpenedEvaluator | Unclosed":
+def opened(which: str, task: Task, suite: Suite) -> "OpenedEvaluator | RemoteEvaluator | Unclosed":
     if which == "in process":
         return Unclosed(task, suite)
+    if which == "remote":
+        return RemoteEvaluator(open_evaluator(task, suite, workers=1), NearRemote(task, suite))
     return open_evaluator(task, suite, workers=2)
 
 
