@@ -69,7 +69,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             work = partial(run.evaluators.evaluator.evaluate, program.files)
             evaluation = yield Job(kind=JobKind.EVALUATE, work=work, generation=number)
             if not final and _goes_back(run, evaluation, refusals):
-                message = failure_message(evaluation, program.files.only)
+                message = failure_message(evaluation, program.files)
                 _refuse(run, number, attempt, PatchError(evaluation.outcome, message), followed=followed)
                 refusals.append(Refusal(answer=answer.text, message=message, reason=evaluation.outcome))
                 attempt, answer = attempt + 1, None
