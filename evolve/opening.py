@@ -17,9 +17,9 @@ from evolve.core.completion import Adaptation, OutputLengthEstimator
 from evolve.core.config import Config, ModelConfig
 from evolve.core.dotted import open_dotted
 from evolve.core.errors import InputError
-from evolve.core.files import read_text
+from evolve.core.files import read_program, read_text
 from evolve.core.invocation import command
-from evolve.core.program import PatchKind, check_program
+from evolve.core.program import PatchKind, check_files, check_program
 from evolve.evaluation.beginning import initial_path
 from evolve.insights.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.lang.languages import TEXT, language_of, language_of_task
@@ -85,7 +85,12 @@ def open_models(
     Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
     """
     if not config.models:
-        offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
+        offline = OfflineProposer(
+            task.ingredients,
+            entry_point=task.entry_point,
+            language=language_of_task(task),
+            rules=task.program_folder,
+        )
         writer = SummaryWriter(summarizer=OfflineSummarizer(task.objective.unit), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer, usual={})
     stopping, usual = (
@@ -173,10 +178,14 @@ def require_task_of(archive: RunReader, task: Task, *, named: str) -> None:
 
 
 def initial_files(config: Config, task: Task) -> Files:
-    """Read and check the initial program. Raises InputError and ProgramError, which name the file."""
+    """Read and check the initial program. Raises InputError, ProgramError and TaskError, which name the file."""
     if task.repository is not None:
         return task.initial_files()
     path, language = initial_path(config, task), language_of_task(task)
+    if task.program_folder is not None:
+        files = read_program(path, task)
+        check_files(files, folder=str(path))
+        return files
     if (actual := language_of(path)) not in (language, TEXT):
         new_task = command("new", "FOLDER", "--kind", "script")
         remedy = "choose a task for that language"

@@ -173,6 +173,8 @@ def _describe_models(session: Session) -> str:
     names = ", ".join(one_line(model.shown_name, 60) for model in session.config.models)
     if not names:
         sentence = "No model configured: the built-in offline proposer writes the patches (no network, no cost)."
+        if session.evaluators.task.program_folder is not None:
+            return f"{sentence} In a program of several files it changes numbers only."
         language = language_of(session.archive.reader.program_file)
         return sentence if language is PYTHON else f"{sentence} In {language.name} it changes numbers only."
     budget = session.config.budget_usd

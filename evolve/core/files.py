@@ -35,7 +35,12 @@ def read_source(path: Path) -> str:
 
 
 def read_program(path: Path, task: Task) -> Files:
-    """The program in a file. Raises InputError when it cannot be read, or MachineError for the disk."""
+    """The program in a file, or in a folder where programs have several. Raises InputError when it cannot be read, or
+    MachineError for the disk; TaskError for a folder."""
+    if task.program_folder is not None:
+        if not path.is_dir():
+            raise InputError(f"{_shown(path)}: a program of the task {task.name!r} is a folder of files; name a folder")
+        return replace(task.program_folder, folder=path.absolute()).read()
     return Files.single(task.program_name, read_source(path))
 
 

@@ -6,6 +6,7 @@ unchanged, as is one with a quote or a comment that does not end, and any text i
 is dropped where that is not known to be safe.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -218,7 +219,13 @@ SIGNS: Final = tuple(sorted({(language.sign, language.close) for language in LAN
 
 
 def language_of_task(task: Task) -> Language:
-    """The language of a task's programs: that of its initial program's suffix; without a script, Python alone runs."""
+    """The language of a task's programs: that of its initial program's suffix, of several files the one with the most
+    text; without a script, Python alone runs."""
+    if task.program_folder is not None:
+        sizes = Counter[Language]()
+        for path, text in task.initial_files().items():
+            sizes[language_of(path)] += len(text)
+        return sizes.most_common(1)[0][0]
     return PYTHON if task.script is None else language_of(task.program_name)
 
 

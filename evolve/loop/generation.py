@@ -73,7 +73,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             distrust(run, judged.refutes)
             evaluation = judged.evaluation
             if not final and _goes_back(run, evaluation, refusals):
-                message = failure_message(evaluation, program.files.only)
+                message = failure_message(evaluation, program.files)
                 _refuse(run, number, attempt, PatchError(evaluation.outcome, message), followed=followed)
                 refusals.append(Refusal(answer=answer.text, message=message, reason=evaluation.outcome))
                 attempt, answer = attempt + 1, None

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from enum import StrEnum
 
+from evaluator.program_files import Files
 from evolve.core.errors import ProgramError
 from evolve.core.program import marker
 from evolve.core.python_source import first_line, parsed
-from evolve.lang.languages import PYTHON, Language
+from evolve.lang.languages import PYTHON, Language, language_of
 
 _WORTH = 0.75
 """What differs is shown in place of a program where it takes at most this share of the room that the whole takes."""
@@ -34,6 +35,23 @@ class ShownOther:
     form: Form
     text: str
     absent: tuple[str, ...] = ()
+
+
+def difference_of(other: Files, parent: Files, language: Language, *, whole_parts: bool) -> ShownOther:
+    """`difference` of two programs; of several files each that differs stands under a line with its path."""
+    if len(other) == len(parent) == 1:
+        return difference(other.only, parent.only, language, whole_parts=whole_parts)
+    texts, forms, absent = list[str](), set[Form](), list[str]()
+    for path in sorted({*other, *parent}):
+        if path not in other:
+            absent.append(path)
+        elif other[path] != parent.get(path):
+            shown = difference(other[path], parent.get(path, ""), language_of(path), whole_parts=whole_parts)
+            texts.append(f"FILE: {path}\n{shown.text}")
+            forms.add(shown.form)
+            absent += [f"{path}: {name}" for name in shown.absent]
+    form = Form.DIFF if Form.DIFF in forms else Form.PARTS
+    return ShownOther(form=form, text="\n\n".join(texts), absent=tuple(absent))
 
 
 def difference(other: str, parent: str, language: Language, *, whole_parts: bool) -> ShownOther:

@@ -24,7 +24,8 @@ from evolve.core.errors import InputError, PromptTooLong
 from evolve.core.program import END, START, PatchKind, Program, marked_regions
 from evolve.lang.languages import Language, language_of_task
 from evolve.proposal import Refusal, Request, ScoredProgram
-from evolve.propose.differing import ShownOther, difference
+from evolve.propose.differing import ShownOther, difference_of
+from evolve.propose.showing import ShownFile, near_the_change, shown_files
 from evolve.propose.verdicts import (
     InstanceParts,
     LimitUsed,
@@ -44,6 +45,10 @@ _MOST_POWER = 100
 
 _CUT_OFF = frozenset({"length", "truncated", "oversize"})
 """Reasons of refusals for which an answer is without its end: it is not quoted whole."""
+
+_ROOM = 0.6
+_LESS_ROOM = 0.3
+"""The part of a prompt that the files of the parent may take: at first, and if the prompt was too long."""
 
 _Part = tuple[str, int]  # what may be left out, and the index of it among its like
 
@@ -67,6 +72,7 @@ class _Seen:
     others: tuple[_Other, ...]  # the worst first
     used: tuple[LimitUsed, ...]
     instances: InstanceParts | None
+    files: tuple[ShownFile, ...]  # of a parent of several files
     feedback: str
 
 
@@ -123,7 +129,7 @@ class Prompts:
     # -- templates ----------------------------------------------------------------------------------------------
 
     def _seen(self, request: Request) -> _Seen:
-        source, evaluation = request.parent.program.files.only, request.parent.evaluation
+        files, evaluation = request.parent.program.files, request.parent.evaluation
         crossing = request.kind is PatchKind.CROSS  # which takes from the others what it needs
         return _Seen(
             others=tuple(
@@ -132,14 +138,22 @@ class Prompts:
                     evaluation=other.evaluation,
                     description=first_sentence(other.program.origin.description),
                     instances=other.instances,
-                    shown=difference(other.program.files.only, source, self._language, whole_parts=crossing),
+                    shown=difference_of(other.program.files, files, self._language, whole_parts=crossing),
                 )
                 for other in sorted(request.inspirations, key=_worst_first)
             ),
             used=limits_used(evaluation, self._task, self._suite.limits),
             instances=instance_parts(evaluation, self._task, self._suite),
-            feedback=with_code(self._feedback(evaluation), source),
+            files=self._files(request),
+            feedback=with_code(self._feedback(evaluation), files),
         )
+
+    def _files(self, request: Request) -> tuple[ShownFile, ...]:
+        """The files of a parent of several; fewer of them if the whole did not fit."""
+        if self._task.program_folder is None:
+            return ()
+        room = int(self._max_tokens * (_LESS_ROOM if request.block_only else _ROOM))
+        return shown_files(request.parent.program.files, room, near_the_change(request), request.generation)
 
     def _feedback(self, evaluation: Evaluation) -> str:
         """The feedback without what the harness itself says of a correct program: scores and instances say the same."""
@@ -160,8 +174,10 @@ class Prompts:
             inspirations=others,
             parent=request.parent,
             block_only=request.block_only,
-            marked=bool(marked_regions(request.parent.program.files.only)),
-            shown=_shown(request, self._language),
+            marked=any(map(marked_regions, request.parent.program.files.values())),
+            shown="" if seen.files else _shown(request.parent.program.files.only, request, self._language),
+            files=seen.files,
+            rules=self._task.program_folder,
             orders=_orders(request.parent.evaluation),
             used=seen.used,
             instances=seen.instances if ("instances", 0) in kept else None,
@@ -275,9 +291,8 @@ def _parts(request: Request) -> list[_Part]:
     ]
 
 
-def _shown(request: Request, language: Language) -> str:
+def _shown(source: str, request: Request, language: Language) -> str:
     """What is shown of the parent: all of it, or the parts that may change, each between its markers."""
-    source = request.parent.program.files.only
     blocks = marked_regions(source)
     if not request.block_only or not blocks:
         return source

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.objective import Direction
+from evaluator.program_files import Files
 from evaluator.task import Limits, Suite, Task
 from evaluator.untrusted import one_line
 
@@ -126,9 +127,12 @@ def instance_shares(evaluation: Evaluation, bounds: Mapping[int, Fraction]) -> d
     return {} if total <= 0 or min(weights.values()) < 0 else {at: weight / total for at, weight in weights.items()}
 
 
-def with_code(text: str, source: str) -> str:
-    """The detail of an evaluation, with the code next to each line that it names as `(line 41, in solve)`."""
-    lines = source.split("\n")
+def with_code(text: str, program: Files) -> str:
+    """The detail of an evaluation, with the code next to each line that it names as `(line 41, in solve)`; of several
+    files no line is named without its file."""
+    if len(program) > 1:
+        return text
+    lines = program.only.split("\n")
 
     def with_code(match: re.Match[str]) -> str:
         number = int(match[1])
@@ -138,12 +142,12 @@ def with_code(text: str, source: str) -> str:
     return _NAMED_LINE.sub(with_code, text)
 
 
-def failure_message(evaluation: Evaluation, source: str) -> str:
+def failure_message(evaluation: Evaluation, program: Files) -> str:
     """Why a program failed, for the model that wrote it. Nothing in it was measured."""
     good, total = sum(result.outcome is Outcome.OK for result in evaluation.results), len(evaluation.results)
     counted = f"; {good} of {total} instances succeeded" if total > 1 and good < total else ""
     headline = f"The patch fits, and the program that results is not correct ({evaluation.outcome.value}){counted}:"
-    return f"{headline}\n{with_code(evaluation.detail, source)}"
+    return f"{headline}\n{with_code(evaluation.detail, program)}"
 
 
 def first_sentence(text: str, most: int = 200) -> str:

@@ -198,7 +198,8 @@ def wrong_answers(right: object) -> list[Any]:
 def _check_sensitivity(task: Task, evaluator: OpenedEvaluator, program: Files, evaluation: Evaluation) -> Check:
     """Whether the score changes with the program: the offline proposer changes the initial one step by step."""
     try:
-        proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
+        language, rules = language_of_task(task), task.program_folder
+        proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language, rules=rules)
     except EvolveError as cause:
         fix = f"an ingredient is an operator of at most {MAX_LINES} lines below comments `# role:`, `# why:`, `# wire:`"
         return _broken("ingredients", str(cause), fix)
@@ -206,10 +207,10 @@ def _check_sensitivity(task: Task, evaluator: OpenedEvaluator, program: Files, e
     for number in range(1, _MOST_VARIANTS + 1):
         if number > _VARIANTS and len(scores) > 1:
             break
-        edit = proposer.propose(_request(number, parent, evaluation))
+        path, edit = proposer.edit_of_file(_request(number, parent, evaluation))
         if edit is None:
             break
-        edited = Files.single(task.program_name, edit.source)
+        edited = parent.changed({path: edit.source})
         variant = evaluator.evaluate(edited)
         correct += variant.correct
         if variant.correct:

@@ -42,8 +42,7 @@ from evolve.evaluation.evaluators import Confirmation, EvaluatorPair, open_evalu
 from evolve.evaluation.generalisation import verify_on_fresh_instances
 from evolve.evaluation.recording import record_held_out
 from evolve.insights.answers import clean_body, read_insights
-from evolve.lang.languages import language_of_task
-from evolve.patch.features import features, lines_changed
+from evolve.patch.features import features_of, lines_changed_of
 from evolve.progress import Checking, Warned
 from evolve.search.stopping import IMPORTED
 from evolve.trust import own_run
@@ -188,8 +187,7 @@ class _Import:
             answer = Completion(text=program.proposed.answer, finish_reason="unknown", usage=program.proposed.usage)
             self._archive.asked(question, program.proposed.prompt or None)
             self._archive.answered(number, 0, answer)
-        language = language_of_task(self._evaluators.task)
-        before, source = "" if parent is None else self._archive.reader.files(parent).only, files.only
+        before = files if parent is None else self._archive.reader.files(parent)
         event = EvaluatedEvent(
             generation=number,
             attempt=0,
@@ -201,8 +199,8 @@ class _Import:
                 model=model,
                 patch_name=program.claimed.name or ("unnamed" if number else "initial_program"),
                 description=program.proposed.description,
-                features=features(before, source, language) if parents else (),
-                lines=lines_changed(before, source) if parents else None,
+                features=features_of(before, files) if parents else (),
+                lines=lines_changed_of(before, files) if parents else None,
             ),
             source_hash=_hash(program, self._evaluators),
             evaluation=verdict_of(confirmation.evaluation),

@@ -1,4 +1,4 @@
-"""Edits of programs of which nothing is known but their numbers and their evolve blocks: any language but Python.
+"""Edits of programs of which nothing is known but their numbers and their evolve blocks: any language, any file.
 
 A number is moved as in Python. Crossover carries over what can be carried without knowing what needs it: the values of
 constants that both programs have under one name, or, in programs of several evolve blocks, one whole block.
@@ -7,12 +7,14 @@ constants that both programs have under one name, or, in programs of several evo
 import random
 from collections.abc import Sequence
 
+from evaluator.program_files import Files
 from evolve.core.program import evolve_regions, split_lines
-from evolve.lang.languages import Language
+from evolve.lang.languages import PYTHON, Language
 from evolve.lang.literals import Literal, literals, with_values
 from evolve.proposal import ScoredProgram
 from evolve.propose.offline.constants import MAX_SIZE, NAMED_SHARE, new_values
 from evolve.propose.offline.edits import Edit
+from evolve.propose.tuning.literals import parameters
 
 
 def movable(source: str, language: Language) -> list[Literal]:
@@ -20,11 +22,17 @@ def movable(source: str, language: Language) -> list[Literal]:
     lines = [range(region.start + 1, region.stop + 1) for region in evolve_regions(source)]
     return [
         literal
-        for literal in literals(source, language)
+        for literal in _literals(source, language)
         if abs(literal.value) < MAX_SIZE
         and (literal.name is not None or (literal.value not in (0, 1, 2) and abs(literal.value) > 1e-6))
         and any(literal.line in block for block in lines)
     ]
+
+
+def _literals(source: str, language: Language) -> Sequence[Literal]:
+    if language is PYTHON:  # a file of several: its parts may serve other files
+        return [number.literal for number in parameters(Files.single("program.py", source))]
+    return literals(source, language)
 
 
 def number_moved(source: str, language: Language, rng: random.Random) -> Edit | None:

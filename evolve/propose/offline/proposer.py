@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from evaluator.evaluation import OF_THE_MOMENT, Outcome
+from evaluator.program_files import Files, ProgramFolder
 from evolve.core.completion import Completion, Observer
 from evolve.core.errors import PatchError, ProgramError
 from evolve.core.program import OFFLINE, PatchKind
-from evolve.lang.languages import PYTHON, Language
-from evolve.patch import make_patch
-from evolve.proposal import Request
+from evolve.lang.languages import PYTHON, Language, language_of
+from evolve.patch import make_files_patch
+from evolve.proposal import Request, ScoredProgram
 from evolve.propose.offline.any_language import number_moved, parts_taken
 from evolve.propose.offline.edits import (
     Edit,
@@ -54,40 +55,64 @@ Maker = Callable[[], Edit | None]
 class OfflineProposer(Proposer):
     """Proposes without a model. Every answer is a function of the request and the folder of ingredients.
 
-    Ingredients, and crossover of definitions, are for Python; of programs in another language numbers are moved, and
-    values of constants or whole evolve blocks carried over.
+    Ingredients, and crossover of definitions, are for programs of one file in Python; of others numbers are moved, and
+    values of constants or whole evolve blocks carried over, in one file at a time.
     """
 
     name = OFFLINE
 
-    def __init__(self, ingredients: Path | None, *, entry_point: str, language: Language = PYTHON) -> None:
-        """Read the ingredients of a folder (None: none). Raises InputError for a file that is not an ingredient."""
+    def __init__(
+        self,
+        ingredients: Path | None,
+        *,
+        entry_point: str,
+        language: Language = PYTHON,
+        rules: ProgramFolder | None = None,
+    ) -> None:
+        """Read the ingredients of a folder (None: none); `rules` are there where programs have several files. Raises
+        InputError for a file that is not an ingredient."""
         self._library = load_library(ingredients)
         self._entry_point = entry_point
-        self._language = language
+        self._language, self._rules = language, rules
         kinds = {PatchKind.DIFF, PatchKind.CROSS}
-        self.kinds = frozenset(kinds | {PatchKind.FIX} if language is PYTHON else kinds)
+        self.kinds = frozenset(kinds | {PatchKind.FIX} if language is PYTHON and rules is None else kinds)
 
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """A patch of the parent. Where the asked kind is not possible, another is written; where none is, the
         answer says so, and holds no patch."""
         try:
-            edit = self.propose(request)
+            parent = request.parent.program.files
+            path, edit = self.edit_of_file(request)
             if edit is None:
                 return Completion(text="", finish_reason="nothing")
-            text = make_patch(
-                request.parent.program.files.only, edit.source, name=edit.name, description=edit.description
-            )
+            new = parent.changed({path: edit.source})
+            text = make_files_patch(parent, new, self._rules, name=edit.name, description=edit.description)
         except (PatchError, ProgramError) as unwritable:
             # The answer is then refused like a model's, and recorded with this reason.
             text = f"The offline proposer has an edit that no patch can hold, or that is too large: {unwritable}"
         return Completion(text=text)
 
+    def edit_of_file(self, request: Request) -> tuple[str, Edit | None]:
+        """The edit behind an answer, None when there is nothing to propose, and the path of the file that it edits."""
+        files = request.parent.program.files
+        if self._rules is None:
+            return next(iter(files)), self.propose(request)
+        paths = list(files)
+        _seeded(request).shuffle(paths)
+        for path in paths:
+            parent = _of_file(request.parent, path)
+            assert parent is not None
+            donors = tuple(donor for each in request.inspirations if (donor := _of_file(each, path)) is not None)
+            of_file = replace(request, parent=parent, inspirations=donors)
+            if (edit := self._of_any_language(of_file, language_of(path))) is not None:
+                return path, edit
+        return paths[0], None
+
     def propose(self, request: Request) -> Edit | None:
-        """The edit behind an answer; None when there is nothing to propose."""
+        """The edit of a program of one file; None when there is nothing to propose."""
         source = request.parent.program.files.only
         if self._language is not PYTHON:
-            return self._of_any_language(request)
+            return self._of_any_language(request, self._language)
         if source and not source.endswith("\n"):  # edits are made of whole lines
             edit = self._edit(request, source + "\n")  # only a program without markers can end like this
             return edit and replace(edit, source=edit.source.removesuffix("\n"))
@@ -96,15 +121,15 @@ class OfflineProposer(Proposer):
             return edit and replace(edit, source=edit.source.replace("\n", "\r\n"))
         return self._edit(request, source)
 
-    def _of_any_language(self, request: Request) -> Edit | None:
+    def _of_any_language(self, request: Request, language: Language) -> Edit | None:
         rng, source = _seeded(request), request.parent.program.files.only
         edit = None
         if request.kind is PatchKind.CROSS:
-            edit = parts_taken(source, self._language, request.inspirations, rng)
-        edit = edit or number_moved(source, self._language, rng)
+            edit = parts_taken(source, language, request.inspirations, rng)
+        edit = edit or number_moved(source, language, rng)
         if edit is None or rng.random() >= _chance_of_another(request):
             return edit
-        more = number_moved(edit.source, self._language, rng)
+        more = number_moved(edit.source, language, rng)
         return edit if more is None or more.source == source else both(edit, more)
 
     def _edit(self, request: Request, source: str) -> Edit | None:
@@ -148,6 +173,13 @@ class OfflineProposer(Proposer):
                     return edit
                 del weighted[name]
         return None
+
+
+def _of_file(scored: ScoredProgram, path: str) -> ScoredProgram | None:
+    """A program as if one of its files were all of it; None if it has no such file."""
+    if (text := scored.program.files.get(path)) is None:
+        return None
+    return replace(scored, program=replace(scored.program, files=Files.single(path, text)))
 
 
 def _repairs(request: Request) -> Mapping[str, float]:

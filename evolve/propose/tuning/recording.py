@@ -80,7 +80,7 @@ def record_tuned(
     Raises Duplicate for a program that the run has already, PatchError if no patch can hold what was found.
     """
     number, choice = archive.reader.next_generation, choice_to_tune(parent)
-    answer = tuned.answer(archive.reader.files(parent))
+    answer = tuned.answer(archive.reader.files(parent), evaluators.task.program_folder)
     program, confirmation = judged(archive, evaluators, number, choice, answer)
     is_best = archive.reader.would_be_best(number, confirmation.evaluation)
     question = replace(question_of(number, 0, choice), by_hand=True)

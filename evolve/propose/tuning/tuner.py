@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from evaluator.evaluation import Evaluation
-from evaluator.program_files import Files
+from evaluator.program_files import Files, ProgramFolder
 from evaluator.task import Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import threads
@@ -18,7 +18,7 @@ from evolve.core.errors import InputError, PatchError
 from evolve.core.program import TUNER, PatchKind
 from evolve.core.usage import Usage
 from evolve.evaluation.evaluators import EvaluatorPair
-from evolve.patch import make_patch
+from evolve.patch import make_files_patch
 from evolve.proposal import Request
 from evolve.propose.tuning.literals import Parameter, applied, most_promising, parameters
 from evolve.propose.tuning.search import PatternSearch, Point, Rank
@@ -74,23 +74,23 @@ class Tuned:
         counts = {"numbers": len(self.searched), "dropped": len(self.dropped), "changed": len(self.changes)}
         return {"evaluations": self.evaluations} | counts
 
-    def answer(self, parent: Files) -> Completion:
-        """The result as an answer: a patch of `parent`, or the reason why there is none."""
+    def answer(self, parent: Files, rules: ProgramFolder | None) -> Completion:
+        """The result as an answer: a patch of `parent` (`rules`: of several files), or the reason why there is none."""
         answer = partial(Completion, usage=Usage(latency_s=self.took_s), tuning=self.taken)
         if not self.gained:
             return answer(text=f"No better numbers were found: {self.summary}.", finish_reason="no_gain")
         try:
-            return answer(text=self._patch(parent))
+            return answer(text=self._patch(parent, rules))
         except PatchError as error:
             # The answer is then refused like a model's, and recorded with this reason.
             return answer(text=f"No patch can hold what was found: {error}")
 
-    def _patch(self, parent: Files) -> str:
+    def _patch(self, parent: Files, rules: ProgramFolder | None) -> str:
         changes = [f"{label} {old!r} -> {new!r}" for label, old, new in self.changes]
         more = f", and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         what = changes[0].split(" ")[0].lower() if len(changes) == 1 else f"{len(changes)}_numbers"
         description = f"{self.summary}: {', '.join(changes[:_SHOWN])}{more}"
-        return make_patch(parent.only, self.files.only, name=f"tune_{what}", description=description)
+        return make_files_patch(parent, self.files, rules, name=f"tune_{what}", description=description)
 
     def to_json(self) -> dict[str, Any]:
         """The search as plain values: each number with its old and its new value."""
@@ -180,6 +180,7 @@ class Tuner(Proposer):
     evaluator: Evaluator
     evaluations: int
     workers: int
+    rules: ProgramFolder | None = None  # where programs have several files
     name: str = TUNER
     kinds: frozenset[PatchKind] = frozenset({PatchKind.TUNE})
 
@@ -192,7 +193,7 @@ class Tuner(Proposer):
         start = measured_again(self.evaluator, program, request.parent.evaluation)
         if (why := chance_in(start)) is not None:
             return Completion(text=f"Nothing was searched: {why}.", finish_reason="no_gain", tuning=NOTHING)
-        return self.tune(program, start, seed=f"{request.seed}:{request.generation}").answer(program)
+        return self.tune(program, start, seed=f"{request.seed}:{request.generation}").answer(program, self.rules)
 
     def tune(
         self,
@@ -244,4 +245,5 @@ class Tuner(Proposer):
 
 def tuner_of(config: Config, evaluators: EvaluatorPair) -> Tuner:
     """The proposer of the kind `tune` in a run."""
-    return Tuner(evaluators.evaluator, config.search.tune_evaluations, config.processes)
+    rules = evaluators.task.program_folder
+    return Tuner(evaluators.evaluator, config.search.tune_evaluations, config.processes, rules)
