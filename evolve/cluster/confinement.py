@@ -31,7 +31,7 @@ def environment(names: Iterable[str] = ()) -> dict[str, str]:
     """The environment of broker, scheduler and workers: an allow-list, and `names`."""
     wanted = (*_KEPT, *(f"{TLS_VARIABLE}{name}" for name in _TLS), *names)
     kept = {name: os.environ[name] for name in wanted if name in os.environ}
-    return {**kept, "PYTHONUNBUFFERED": "1", "DASK_CONFIG": "/nonexistent"}
+    return kept | {"PYTHONUNBUFFERED": "1", "DASK_CONFIG": "/nonexistent"}
 
 
 def tls_files(variables: Mapping[str, str]) -> list[Path]:

@@ -53,7 +53,7 @@ def _applied_to_several(patch: Patch, files: Files, rules: ProgramFolder) -> Fil
     for edit in patch.files:
         _check_path(edit, files, rules)
         changes[edit.path] = None if edit.deletes else _text_of(edit, files.get(edit.path, ""))
-    kept = {path: text for path, text in {**files, **changes}.items() if text is not None}
+    kept = {path: text for path, text in (dict(files) | dict(changes)).items() if text is not None}
     if not kept:
         raise _refused_file(PatchReason.NO_FILE, "The patch deletes every file of the program.", "Keep one at least.")
     try:

@@ -8,28 +8,8 @@ from evolve.core.program import PatchKind, evolve_regions, normalised_hash, spli
 from evolve.core.python_source import parsed
 from evolve.patch import PatchReason, apply_patch, make_patch, parse_patch
 from evolve.patch.format import format_patch
+from tests.patch.pieces import BODIES, PIECES
 
-# Statements that stand on their own: any sequence of them is a program. Many are equal, or equal but for blanks.
-STATEMENTS = st.sampled_from(
-    [
-        "x = 1\n",
-        "x = 1 \n",
-        "x = 2\n",
-        "\n",
-        "  \n",
-        "# note\n",
-        "def f(a):\n    x = 1\n    return a\n",
-        "def f(a):\n    if a:\n        x = 1\n        return a\n    x = 1\n",
-        "if x:\n\tx = 1\n",
-        "if x:\n  x = 1\n\n  x = 2\n",
-        "s = '''\n=======\n'''\n",
-        "s = '''\n<<<<<<< SEARCH\n'''\n",
-        "s = '''\n>>>>>>> REPLACE\n</CODE>\n<CODE>\n</DIFF>\n'''\n",
-        "s = '''\n```\n'''\n",
-        "s = 'ä\x0c\x85\u2028'\n",
-    ]
-)
-BODIES = st.lists(STATEMENTS, max_size=8).map("".join)
 EDGES = st.lists(st.sampled_from(["x = 1\n", "import math\n", "\n", "x = 2\n"]), max_size=2).map("".join)
 ENDS = st.sampled_from(["\n", "\r\n"])
 
@@ -69,36 +49,6 @@ def test_a_patch_made_from_any_edit_applies_back(edit: tuple[str, str]) -> None:
     assert (patch.name, patch.description) == ("some_name", "a\n\nreason")
 
 
-PIECES = st.one_of(
-    STATEMENTS,
-    st.sampled_from(
-        [
-            "<<<<<<< SEARCH\n",
-            "=======\n",
-            ">>>>>>> REPLACE\n",
-            "<DIFF>\n",
-            "</DIFF>\n",
-            "<CODE>\n",
-            "</CODE>\n",
-            "<NAME>",
-            "</NAME>\n",
-            "<DESCRIPTION>",
-            "</DESCRIPTION>\n",
-            "```python\n",
-            "```\n",
-            "# EVOLVE-BLOCK-START\n",
-            "# EVOLVE-BLOCK-END\n",
-            "x =\n",
-            "\0",
-            "\udc80",
-            "\r\n",
-            "\r",
-            "    ",
-        ]
-    ),
-    st.builds("<<<<<<< SEARCH\n{}=======\n{}>>>>>>> REPLACE\n".format, BODIES, st.one_of(BODIES, st.text(max_size=20))),
-    st.text(max_size=20),
-)
 ANSWERS = st.lists(PIECES, max_size=12).map("".join)
 
 

@@ -11,7 +11,7 @@ from evolve.core.errors import PatchError
 from evolve.core.program import PatchKind
 from evolve.patch import PatchReason, apply_to_files, make_files_patch, parse_patch
 from tests.patch.patching import block
-from tests.patch.test_patch_properties import BODIES, PIECES, STATEMENTS
+from tests.patch.pieces import BODIES, PIECES, STATEMENTS
 
 FREE = ProgramFolder(folder=Path("nowhere"), edit=("**",), may_add=True)
 FIXED = ProgramFolder(folder=Path("nowhere"), edit=("src/*.py", "src/**/*.c"))
