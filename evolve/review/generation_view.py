@@ -311,7 +311,7 @@ class GenerationView:
     @cached_property
     def stage(self) -> int | None:
         """The last stage that it reached: an index of STAGES; None for the initial program."""
-        return None if self.asked is None else STAGES.index(self._stage())
+        return None if self.generation == 0 else STAGES.index(self._stage())
 
     def _stage(self) -> str:
         if self.program is None:

@@ -60,6 +60,7 @@ def test_what_fell_in_an_audit_is_struck_through_with_the_measured_value(
     first, generations, program = texts_of(chromium, file, views)
     assert "⚠ 1 claim falls" in first and "claims that hold 1, that fall 1, not judged 0" in first
     assert "the best, did not hold in the audit" in first
+    assert ": claimed, measured" in first
     assert all("24 21.500000" in text for text in (first, generations, program)), (first, generations, program)
     assert "; another cost" in program
     page = chromium.new_page()

@@ -23,7 +23,8 @@ function bestTile(run) {
   if (run.best === null || run.best === undefined) return tile("best", "–", "no correct program yet");
   const best = genOf(run, run.best);
   const from = initial && initial.value !== null ? `from ${valueText(initial.value)}, ` : "";
-  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, audited(best.fallen, valueText(best.value)), [from, genLink(run, run.best, `generation ${run.best}`), " · ", link(["run", run.name, "program", run.best], { show: "code" }, "code"), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
+  const word = `best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}${best.fallen ? ": claimed, measured" : ""}`;
+  return tile(word, audited(best.fallen, valueText(best.value)), [from, genLink(run, run.best, `generation ${run.best}`), " · ", link(["run", run.name, "program", run.best], { show: "code" }, "code"), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
 }
 
 // The best known value and the distance from it, unless the gap is to it anyway.

@@ -24,6 +24,7 @@ from evolve.core.files import write_folder
 from evolve.core.program import PatchKind
 from evolve.loop.rerun.record import Record
 from evolve.trust import stored_config
+from evolve.view.payload import run_document
 from tests.apps.results.hostile_folders import HOSTILE, SECRET
 from tests.result_folders import (
     INITIAL,
@@ -186,6 +187,15 @@ def test_claims_are_shown_as_claims(imported: Path, capsys: pytest.CaptureFixtur
     assert "claimed      score 24.500000, correct (in the folder it was imported from, as id-003)" in shown
     with evolve.open_run(imported) as run:
         assert [row["claimed_score"] for row in run.programs][3:6] == [24.5, None, 99.0]
+
+
+def test_a_program_without_its_parent_is_a_generation_that_ended(archive: RunReader) -> None:
+    document = run_document("theirs", archive)
+    assert len(archive.programs) == 20
+    assert [n for n, stage in zip(document["gens"]["n"], document["gens"]["stage"], strict=True) if stage is None] == [
+        0
+    ]
+    assert document["funnel"][0]["count"] == 19
 
 
 def test_a_rerun_is_refused_and_a_resume_goes_on(imported: Path, tmp_path: Path) -> None:
