@@ -24,7 +24,7 @@ class Attack:
 
     def __reduce__(self) -> tuple[Any, ...]:
         path, victim = ARGUMENT.split(",")
-        return exec, (ATTACKS.format(path=path, victim=victim),)
+        return exec, (ATTACKS.format(path=path, victim=victim), {})
 
 
 ATTACKS = """
