@@ -123,6 +123,20 @@ _SOCKETPAIR: Final[Table] = {"socketpair": (53, 199)}
 _UNIX: Final = 1
 _STREAMS: Final = (1, 5)  # connected for good; a datagram socket of a pair can be sent anywhere
 _SOCKET_TYPE: Final = 0xF
+# Of a process with one program and a network: it starts none, and signals none.
+_OTHERS: Final[Table] = {
+    "fork": ASKED["fork"],
+    "vfork": ASKED["vfork"],
+    "execve": (59, 221),
+    "execveat": (322, 281),
+    "kill": (62, 129),
+    "tkill": (200, 130),
+    "tgkill": (234, 131),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_send_signal": (424, 424),
+}
+_CLONE_THREAD: Final = 0x10000
 _NEWEST: Final = 462
 """The newest system call that the table covers."""
 
@@ -160,6 +174,23 @@ def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
     else:
         pair = [*load(0), (IF_EQUAL, 1, 0, _UNIX), *refusal, *load(1), _masked(_SOCKET_TYPE), *only(_STREAMS)]
         rules += [(_CHANGES, refusal), (_SOCKETS, refusal), (_SOCKETPAIR, pair)]
+    return seccomp.assembled(machine, rules, ALLOW, newest=_NEWEST)
+
+
+def assemble_networked(machine: str) -> bytes:
+    """The filter of a process of the harness that talks to machines which need not be honest, for a machine
+    (`os.uname().machine`). It starts threads and opens network sockets, and neither starts nor signals another process,
+    nor changes a file's metadata. Raises KeyError."""
+    refusal = returning(REFUSE)
+    rules: list[seccomp.Rule] = [
+        (_CLONE3, returning(seccomp.ABSENT)),
+        (_CLONE, [*load(0), (seccomp.IF_BITS, 1, 0, _CLONE_THREAD), *refusal, *returning(ALLOW)]),
+        (_OTHERS, refusal),
+        (_REFUSED, refusal),
+        (_CHANGES, refusal),
+        (_OF_SELF, [*load(0), *only((0,))]),
+        (_SOCKET, [*load(0), *_none_of((_UNIX,))]),
+    ]
     return seccomp.assembled(machine, rules, ALLOW, newest=_NEWEST)
 
 

@@ -1,9 +1,11 @@
 """What the processes that unpickle others' messages get: a few environment variables, and no right to write.
 
 The broker, a scheduler that was started here, and the workers have an environment without keys. Broker and scheduler
-are confined by Landlock: they read the interpreter and its packages, use the network, and write nothing.
+are confined by Landlock and a filter of system calls: they read the interpreter and its packages and use the network.
+They write no file, change none's metadata, and neither start nor signal another process.
 """
 
+import ctypes
 import errno
 import os
 import resource
@@ -14,7 +16,9 @@ from typing import Final
 import evaluator
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap, jail, landlock
+from evaluator.sandbox.seccomp import Filter
 from evaluator.sandbox.tree import readable
+from evaluator.sandbox.tree_policy import assemble_networked
 
 _KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH")
 _TLS: Final = ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY", "WORKER__CERT", "WORKER__KEY")
@@ -40,20 +44,21 @@ def tls_files(variables: Mapping[str, str]) -> list[Path]:
 
 
 def confine(own: Path | None = None) -> None:
-    """Give up every right to write (but in the folder `own`), to signal others and to look into them, for good. Call
-    it while there is one thread. Raises SandboxError."""
+    """Give up every right to write (but in the folder `own`), to start or signal others and to look into them, for
+    good. Call it while there is one thread. Raises SandboxError."""
+    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         jail.check_canary()
         jail.drop_capabilities()
         landlock.restrict(_allowed(own), network=True)
+        Filter(assemble_networked).install(ctypes.CDLL(None, use_errno=True))
     except OSError as cause:
         raise SandboxError(
             f"a broker unpickles what others send, and cannot be confined here ({cause}): it needs Landlock, which "
             "Linux has from 5.13 on"
         ) from None
     _check()
-    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _allowed(own: Path | None) -> list[tuple[str, int]]:
@@ -65,6 +70,11 @@ def _allowed(own: Path | None) -> list[tuple[str, int]]:
 
 
 def _check() -> None:
-    """Raises SandboxError where a folder that everybody may write can still be written."""
+    """Raises SandboxError where one of the layers denies nothing."""
     if jail.denied() != errno.EACCES:
         raise SandboxError("Landlock took hold of the broker and denies nothing")
+    try:
+        os.kill(os.getppid(), 0)
+    except PermissionError:
+        return
+    raise SandboxError("the system call filter took hold of the broker and denies nothing")

@@ -24,13 +24,33 @@ class Attack:
 
     def __reduce__(self) -> tuple[Any, ...]:
         path, victim = ARGUMENT.split(",")
-        code = (
-            "import os, signal\n"
-            f"for attempt in (lambda: open({path!r}, 'w').close(), lambda: os.kill({victim}, signal.SIGKILL),\n"
-            f"                lambda: os.system('touch {path}'), lambda: os.unlink({path!r} + '.there')):\n"
-            "    try:\n        attempt()\n    except OSError:\n        pass\n"
-        )
-        return exec, (code,)
+        return exec, (ATTACKS.format(path=path, victim=victim), {})
+
+
+ATTACKS = """
+import os, pickle, signal, socket
+path, there = {path!r}, {path!r} + '.there'
+for attempt in (
+    lambda: open(path, 'w').close(),
+    lambda: os.mkdir(path),
+    lambda: os.symlink('/', path),
+    lambda: os.unlink(there),
+    lambda: os.truncate(there, 0),
+    lambda: os.chmod(there, 0o777),
+    lambda: os.utime(there, (1, 1)),
+    lambda: os.setxattr(there, 'user.x', b'1'),
+    lambda: os.kill({victim}, signal.SIGKILL),
+    lambda: signal.pidfd_send_signal(os.pidfd_open({victim}), signal.SIGKILL),
+    lambda: os.system('touch ' + path),
+    lambda: os.fork() or os._exit(0),
+    lambda: open('/proc/{victim}/mem', 'r+b').close(),
+):
+    try:
+        attempt()
+    except OSError:
+        pass
+"""
+"""Each would change a file or a process of the head."""
 
 
 class Huge:
