@@ -9,6 +9,7 @@ describes the keys.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from evaluator.program_files import SEVERAL, Files
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord
 from evolve.core.invocation import anywhere
@@ -79,7 +80,8 @@ def generation_document(
     rows = instance_rows(archive, program, None if judge is None else judge[1])
     drawn, undrawn = pictures(archive, program)
     own = {
-        "code": archive.files(program).only,
+        "code": archive.files(program).joined,
+        "files": files_json(archive.files(program), archive.program_file),
         "patch": archive.patch_text(program) if program.parents else None,
         "parent": None if view.parent is None else view.parent.generation,
         "children": list(archive.made_of.get(program.commit, ())),
@@ -89,6 +91,11 @@ def generation_document(
         "pictures_problem": undrawn,
     }
     return document | own | view.to_json(PAGE_OF_PROGRAM)
+
+
+def files_json(files: Files, program_file: str) -> dict[str, str] | None:
+    """The files of a program by path; None where programs have one."""
+    return files.to_json() if program_file == SEVERAL else None
 
 
 def _texts(read: Callable[[str], str], attempt: AttemptRecord) -> dict[str, str | None]:

@@ -273,7 +273,10 @@ class _Answers:
     async def code(self, request: Request) -> Response:
         def found(archive: RunReader, number: int) -> dict[str, Any]:
             record = archive.program(number)
-            return {"code": None if record is None else archive.files(record).only}
+            if record is None:
+                return {"code": None}
+            files = archive.files(record)
+            return {"code": files.joined, "files": payload.files_json(files, archive.program_file)}
 
         return await self._of_generation(request, found)
 
