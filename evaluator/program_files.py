@@ -93,6 +93,14 @@ class Files(Mapping[str, str]):
         """The characters of all files."""
         return sum(len(text) for _, text in self.pairs)
 
+    @property
+    def joined(self) -> str:
+        """The text of a program of one file; of several each text under a line `FILE: path`."""
+        if len(self.pairs) == 1:
+            return self.only
+        ended = ((path, text if not text or text.endswith("\n") else f"{text}\n") for path, text in self.pairs)
+        return "".join(f"FILE: {path}\n{text}" for path, text in ended)
+
     def changed(self, texts: Mapping[str, str | None]) -> "Files":
         """These files with other texts; None removes a file. Raises ValueError."""
         merged = {**self._texts, **texts}

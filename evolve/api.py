@@ -22,7 +22,7 @@ from evaluator.errors import EvaluatorError, SandboxError, TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.opening import open_evaluator
 from evaluator.places import DEFAULT_TASK
-from evaluator.program_files import Files
+from evaluator.program_files import SEVERAL, Files
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
@@ -200,7 +200,7 @@ def open_run(run: str | Path) -> "Run":
 
 
 def score(
-    source: str | Path,
+    source: str | Path | Mapping[str, str],
     *,
     task: str | Path | Task = DEFAULT_TASK,
     suite: str | None = None,
@@ -210,20 +210,31 @@ def score(
 ) -> Evaluation:
     """Score one program in processes of its own, and return the verdict.
 
-    `source` is a file (a Path, or a text without a line break) or a program's text. `strict` re-evaluates it with other
+    `source` is a file (a Path, or a text without a line break), a program's text, or, where programs have several
+    files, a folder or the texts by path. `strict` re-evaluates it with other
     names, hash seeds and processes; the report is in `.strict`. Raises InputError, TaskError, SandboxError.
 
     >>> evaluation = evolve.score("x = 1\\n")
     >>> evaluation.correct, evaluation.outcome.value
     (False, 'load_error')
     """
-    is_file = isinstance(source, Path) or "\n" not in source
     loaded = task if isinstance(task, Task) else load_task(str(task))
-    program = read_program(Path(source), loaded) if is_file else Files.single(loaded.program_name, str(source))
+    program = _program(source, loaded)
     confined = SandboxOptions(require_level=require_level, unsafe=unsafe)
     with open_evaluator(loaded, loaded.suite(suite), workers=1, confined=confined) as evaluator:
         evaluation = explain_undecodable(program, evaluator.evaluate(program))
         return evaluator.examine(program, evaluation) if strict else evaluation
+
+
+def _program(source: str | Path | Mapping[str, str], task: Task) -> Files:
+    if isinstance(source, Mapping):
+        try:
+            return Files.of(source)
+        except ValueError as cause:
+            raise InputError(str(cause)) from None
+    if isinstance(source, Path) or "\n" not in source:
+        return read_program(Path(source), task)
+    return Files.single(task.program_name, source)
 
 
 class Run:
@@ -328,8 +339,16 @@ class Run:
         return self._archive.events()
 
     def source(self, program: int | str) -> str:
-        """The source of a program: a generation, `best`, or the first letters of a commit. Raises ArchiveError."""
-        return self._archive.files(self._archive.find(str(program))).only
+        """The source of a program of one file: a generation, `best`, or the first letters of a commit. Raises
+        ArchiveError, and InputError for one of several files."""
+        files = self._archive.files(self._archive.find(str(program)))
+        if self._archive.program_file == SEVERAL:
+            raise InputError(f"program {program} has {len(files)} files; read them with files({program!r})")
+        return files.only
+
+    def files(self, program: int | str) -> dict[str, str]:
+        """The texts of a program by path, also of one file. Raises ArchiveError."""
+        return self._archive.files(self._archive.find(str(program))).to_json()
 
     def answers(self, program: int | str) -> list[object] | None:
         """The answers of a program that became the best, per instance, as the judge took them; None where none are

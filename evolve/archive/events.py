@@ -238,7 +238,9 @@ class IdentityData(JudgeData):
     imported: NotRequired[Short]
     seed: NotRequired[Annotated[int, _whole(2**256, -(2**256))]]
     initial: NotRequired[Short]
-    program: NotRequired[Annotated[str, _like(r"program\.[A-Za-z0-9+]{1,12}", "the name of a program's file")]]
+    program: NotRequired[
+        Annotated[str, _like(r"program(?:\.[A-Za-z0-9+]{1,12}|/)", "`program/`, or the name of a program's file")]
+    ]
 
 
 class GuidanceData(TypedDict):

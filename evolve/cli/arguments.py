@@ -95,7 +95,7 @@ def _score(parser: argparse.ArgumentParser) -> None:
 
 def _patch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "program", metavar="PROGRAM_FILE", type=Path, help="the program to patch; its suffix says the language"
+        "program", metavar="PROGRAM", type=Path, help="the file (its suffix says the language) or folder to patch"
     )
     parser.add_argument(
         "patch", metavar="PATCH_FILE", type=Path, help="a model's answer: SEARCH/REPLACE blocks or code"

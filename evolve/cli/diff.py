@@ -7,7 +7,7 @@ from evolve.cli import output
 from evolve.review.runs import resolve_run
 from evolve.review.scores import sentence
 from evolve.review.table import Tone
-from evolve.review.texts import program_label, short_commits, unified_diff
+from evolve.review.texts import diff_of_files, program_label, short_commits
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -16,7 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
         before, after = archive.find(arguments.before), archive.find(arguments.after)
         short = short_commits(program.commit for program in archive.programs)
         names = [program_label(program, short) for program in (before, after)]
-        diff = unified_diff(archive.files(before).only, archive.files(after).only, *names)
+        diff = diff_of_files(archive.files(before), archive.files(after), *names)
         if not diff:
             output.note(f"the sources of generations {before.generation} and {after.generation} are equal")
             return 0

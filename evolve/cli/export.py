@@ -2,10 +2,11 @@
 
 import argparse
 
+from evaluator.program_files import SEVERAL
 from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.core.errors import InputError
-from evolve.core.files import write_file
+from evolve.core.files import write_file, write_program
 from evolve.review.certificates import certificate_text
 from evolve.review.generations import csv_text
 from evolve.review.runs import resolve_run
@@ -40,11 +41,11 @@ def _program(arguments: argparse.Namespace) -> int:
         raise InputError("name a file: -o FILE for the program, --answers FILE for its answers")
     with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
-        source = archive.files(program).only
+        files, several = archive.files(program), archive.program_file == SEVERAL
         answers = None if answers_file is None else certificate_text(archive, program)
     description = f"generation {program.generation}, {sentence(program)}"
     if program_file is not None:
-        write_file(program_file, source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
+        write_program(program_file, files, several=several, overwrite=arguments.force)
         output.say(f"{program_file}: {description}")
     if answers_file is not None and answers is not None:
         write_file(answers_file, answers.encode("ascii"), overwrite=arguments.force)

@@ -18,9 +18,8 @@ def run(arguments: argparse.Namespace) -> int:
     with RunReader.open(folder) as archive:
         program, reader = archive.find(arguments.program), GenerationReader(archive)
         line = overview.chain(archive, program)
-        diffs = overview.diffs(
-            line, lambda record: archive.files(record).only, short_commits(record.commit for record in archive.programs)
-        )
+        short = short_commits(record.commit for record in archive.programs)
+        diffs = overview.diffs(line, archive.files, short)
         views = reader.views(step.generation for step in line)
         if arguments.json:
             rows = [view.to_json(STEP) | {"diff": diff} for view, diff in zip(views, diffs, strict=True)]

@@ -55,7 +55,7 @@ def _text(view: GenerationView, kind: str) -> str:
     if program is None:
         raise InputError(f"generation {view.generation} has no {kind}: it did not become a program ({view.status})")
     if kind == "code":
-        return archive.files(program).only
+        return archive.files(program).joined
     if kind == "feedback":
         return view.evaluation.feedback
     if not program.parents:

@@ -22,7 +22,7 @@ from evolve.cli.live import checking_line
 from evolve.cli.options import confined, warn_of
 from evolve.core.config import available_cores
 from evolve.core.errors import InputError
-from evolve.core.files import read_program, require_disk, require_writable, write_file
+from evolve.core.files import read_program, require_disk, require_writable, write_program
 from evolve.core.invocation import command
 from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
 from evolve.progress import Checking, Warned
@@ -33,7 +33,7 @@ from evolve.propose.tuning.tuner import Tuned, Tuner, chance_in, rank_of
 from evolve.review.runs import resolve_run
 from evolve.review.scores import fresh_text, held_out_text, sentence
 from evolve.review.table import Tone
-from evolve.review.texts import unified_diff
+from evolve.review.texts import diff_of_files
 from evolve.review.verdict import why_not
 from evolve.trust import replayed_task, stored_config
 
@@ -118,7 +118,8 @@ def _tune(arguments: argparse.Namespace, target: _TuningTarget) -> int:
         else:
             result = _record(*target.of_run, evaluators, start, tuned)
     if arguments.output is not None and result.holds:
-        write_file(arguments.output, tuned.files.only.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
+        several = target.task.program_folder is not None
+        write_program(arguments.output, tuned.files, several=several, overwrite=arguments.force)
         output.note(f"{arguments.output}: the better program")
     if arguments.json:
         searched = tuned.to_json() | {"evaluations": tuned.evaluations + spent}
@@ -241,6 +242,6 @@ def _compare(
         for reason in reasons:
             output.say(reason, Tone.BAD)
         if arguments.output is None:
-            output.print_diff(unified_diff(target.program.only, tuned.files.only, arguments.what, "tuned"), exact=False)
+            output.print_diff(diff_of_files(target.program, tuned.files, arguments.what, "tuned"), exact=False)
 
-    return _Result(holds=holds, json={"file": arguments.what, "holds": holds, "source": tuned.files.only}, show=show)
+    return _Result(holds=holds, json={"file": arguments.what, "holds": holds, "source": tuned.files.joined}, show=show)

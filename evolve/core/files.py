@@ -105,6 +105,15 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         write_file(folder / name, content, overwrite=False)
 
 
+def write_program(path: Path, files: Files, *, several: bool, overwrite: bool) -> None:
+    """Write a program: a file, or a new folder where programs have `several`. Raises InputError, or MachineError for
+    the disk."""
+    if several:
+        write_folder(path, {name: text.encode("utf-8", "surrogatepass") for name, text in files.items()})
+    else:
+        write_file(path, files.only.encode("utf-8", "surrogatepass"), overwrite=overwrite)
+
+
 def _read(path: Path) -> bytes:
     with _errors_as_ours(path, "read"):
         if path.exists() and not path.is_file():

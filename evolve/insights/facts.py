@@ -7,6 +7,7 @@ from typing import Self
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, Direction, Objective
+from evaluator.program_files import Files
 from evaluator.untrusted import one_line
 from evolve.archive.events import AskedEvent, Status
 from evolve.archive.ranking import by_medians, compared, paired_scores, rank_score
@@ -211,6 +212,22 @@ class Details:
     direction: Direction = Direction.MINIMISE
 
 
+def changed_texts(before: Files | None, after: Files) -> tuple[str, str]:
+    """The text of a program and of its parent ("" without one); of several files those that differ. Of a program of
+    several files without a parent, the names: the whole is too long for a reader."""
+    if before is None:
+        lengths = (f"FILE: {path} ({text.count(chr(10))} lines)" for path, text in after.items())
+        return after.only if len(after) == 1 else "\n".join(lengths), ""
+    if len(before) == len(after) == 1:
+        return after.only, before.only
+    paths = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
+    return _texts_of(after, paths), _texts_of(before, paths)
+
+
+def _texts_of(files: Files, paths: Sequence[str]) -> str:
+    return "\n".join(f"FILE: {path}\n{files[path]}" for path in paths if path in files)
+
+
 class FactReader:
     """Makes the facts of one archive's generations."""
 
@@ -231,7 +248,7 @@ class FactReader:
         if record is None:
             return Details()
         costs = () if record.self_judged else tuple(map(ratio, self._archive.costs(record)))
-        return Details(source=self._archive.files(record).only, costs=costs, direction=record.objective.per_instance)
+        return Details(source=self._archive.files(record).joined, costs=costs, direction=record.objective.per_instance)
 
     def program(self, record: ProgramRecord, *, whole: bool = False) -> Fact:
         """The fact of a program; `whole`: with the texts that only a document on it needs."""
@@ -239,12 +256,14 @@ class FactReader:
         fact = replace(Fact.of_program(record, credit), same_as=self._credits.same_as(record))
         if not whole:
             return fact if record.correct else replace(fact, detail=archive.evaluation(record).detail)
-        evaluation = archive.evaluation(record)
+        evaluation, files = archive.evaluation(record), archive.files(record)
+        before = None if credit.parent is None else archive.files(credit.parent)
+        source, parent_source = changed_texts(before, files)
         return replace(
             fact,
             detail=evaluation.detail,
-            source=archive.files(record).only,
-            parent_source="" if credit.parent is None else archive.files(credit.parent).only,
+            source=source,
+            parent_source=parent_source,
             feedback=evaluation.feedback,
             cpu_s=float(f"{sum(result.cpu_s for result in evaluation.results):.2g}"),
         )

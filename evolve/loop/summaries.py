@@ -16,11 +16,15 @@ from evolve.loop.calls import Calls
 from evolve.loop.executor import Executor
 from evolve.opening import SummaryWriter
 from evolve.proposal import Guidance
+from evolve.propose.showing import shown_files
 
 MOST_CALLS = 2.5
 """Calls of a round for each `meta_every` proposals; after one that took more, more proposals come before the next. With
 the default of 10 proposals at most one call in five is for a report. A usual round has two calls: the summaries, and
 the insights."""
+
+_OF_THE_BEST = 0.3
+"""The part of a prompt that the best program may take where it has several files."""
 
 
 class Summaries:
@@ -38,6 +42,7 @@ class Summaries:
         self.writer = writer
         self._archive = archive
         self._every = config.meta_every
+        self._room = int(config.prompt_tokens * _OF_THE_BEST)
         self._advised = writer.llm is not None
         self._executor = executor
         self._calls = calls
@@ -112,13 +117,22 @@ class Summaries:
             closing=closing,
             evidence=self._evidence.snapshot(),
             new=[self._facts.program(record, whole=self._advised) for record in new],
-            best_source="" if best is None else archive.reader.files(archive.reader.find(str(best.generation))).only,
+            best_source="" if best is None else self._source(str(best.generation)),
             ask=ask,
             outcomes=outcomes(archive.reader, self._history, self._evidence.facts) if self._advised else (),
             # Both are called by the thread that runs the round.
             at_next_call=lambda: self._executor.post(partial(self._request, ask, closing)),
             details=lambda generation: self._executor.post(partial(self._facts.details, generation)),
         )
+
+    def _source(self, program: str) -> str:
+        """A program as a report's prompt shows it: of several files as much as there is room for."""
+        reader = self._archive.reader
+        files = reader.files(reader.find(program))
+        if len(files) == 1:
+            return files.only
+        shown = shown_files(files, self._room, [], 0)
+        return "\n".join(f"FILE: {file.path} ({file.lines} lines)\n{file.text}" for file in shown)
 
     def finish(self, ended: Round, *, closing: bool = False) -> None:
         """Record how the round ended."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 
 from evaluator.evaluation import Evaluation, Outcome, headline_of_error
-from evaluator.program_files import Files
+from evaluator.program_files import SEVERAL, Files
 from evolve.archive.events import AskedEvent, Status
 from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
@@ -223,7 +223,8 @@ class Requests:
     def _read_named(self, answer: str | None, kind: PatchKind) -> tuple[str, str]:
         """The name of the patch in an answer, and the first sentence of its description; "" where there is none."""
         try:
-            patch = parse_patch("" if answer is None else self._archive.text(answer), kind)
+            text = "" if answer is None else self._archive.text(answer)
+            patch = parse_patch(text, kind, several=self._archive.program_file == SEVERAL)
         except PatchError:
             return "", ""
         return patch.name, first_sentence(patch.description, MOST_DESCRIPTION)

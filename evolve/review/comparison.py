@@ -11,6 +11,7 @@ from string import ascii_uppercase
 from typing import Any, Final
 
 from evaluator.objective import SCORE_ITSELF, Objective
+from evaluator.program_files import Files
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
 from evolve.core.errors import InputError
@@ -20,7 +21,7 @@ from evolve.review.doubts import against_best, why_overfitted
 from evolve.review.run_facts import flat
 from evolve.review.scores import value_text
 from evolve.review.statistics import LEAST, PairedCounts
-from evolve.review.texts import duration_text, unified_diff
+from evolve.review.texts import diff_of_files, duration_text
 from evolve.search.stopping import StopReason
 from evolve.trust import stored_config
 
@@ -53,7 +54,7 @@ class ComparedRun:
     overfitted: str | None
     self_judged: bool
     priced: bool
-    source: str
+    files: Files | None
     rescored: bool = False
     solved: bool = False
     warnings: tuple[str, ...] = ()
@@ -93,7 +94,7 @@ def read_run(name: str, archive: RunReader) -> ComparedRun:
         warnings=tuple(against_best(archive)),
         self_judged=any(program.self_judged for program in archive.programs[:1]),
         priced=archive.spent.unpriced == 0,
-        source="" if best is None else archive.files(best).only,
+        files=None if best is None else archive.files(best),
         rescored=any(record is None for _, record in archive.best_history),
         solved=archive.finished == StopReason.CEILING,
     )
@@ -424,9 +425,9 @@ def final_diffs(together: JudgedTogether) -> list[dict[str, Any]]:
     diffs_json = []
     for group in together.groups[1:]:
         best = group.best
-        if first is not None and best is not None:
+        if first is not None and best is not None and first.files is not None and best.files is not None:
             names = [_program_name(together.groups[0].label, first), _program_name(group.label, best)]
-            diff = unified_diff(first.source, best.source, *names)
+            diff = diff_of_files(first.files, best.files, *names)
             diffs_json.append({"first": together.groups[0].label, "second": group.label, "names": names, "diff": diff})
     return diffs_json
 

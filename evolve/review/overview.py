@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from evaluator.program_files import Files
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked
 from evolve.archive.events import ModelChoice
@@ -28,7 +29,7 @@ from evolve.review.scores import (
     value_text,
 )
 from evolve.review.table import Cell, Fields, Tone, known_fields, outcome_cell
-from evolve.review.texts import counted, patch_label, program_label, short_commits, time_text, unified_diff
+from evolve.review.texts import counted, diff_of_files, patch_label, program_label, short_commits, time_text
 from evolve.review.verdict import strict_cell, why_not
 from evolve.review.workers import evaluated_on_text, on_host
 
@@ -216,11 +217,11 @@ def chain(archive: RunReader, program: ProgramRecord) -> list[ProgramRecord]:
     return line[::-1]
 
 
-def diffs(line: Sequence[ProgramRecord], source: Callable[[ProgramRecord], str], short: Mapping[str, str]) -> list[str]:
-    """The diff of each program against its predecessor; empty for the first. Each source is read once."""
+def diffs(line: Sequence[ProgramRecord], read: Callable[[ProgramRecord], Files], short: Mapping[str, str]) -> list[str]:
+    """The diff of each program against its predecessor; empty for the first. Each program is read once."""
     texts = [""]
-    for (before, old), (after, new) in pairwise((program, source(program)) for program in line):
-        texts.append(unified_diff(old, new, program_label(before, short), program_label(after, short)))
+    for (before, old), (after, new) in pairwise((program, read(program)) for program in line):
+        texts.append(diff_of_files(old, new, program_label(before, short), program_label(after, short)))
     return texts
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from os.path import commonprefix
 
+from evaluator.program_files import Files
 from evaluator.untrusted import one_line
 from evolve.archive.reader import SHORT
 from evolve.archive.records import ProgramRecord
@@ -43,6 +44,23 @@ def unified_diff(before: str, after: str, before_name: str, after_name: str, *, 
     lines = list(unified(split_lines(before), split_lines(after), context=context, end="\n"))
     lines[:0] = [f"--- {before_name}\n", f"+++ {after_name}\n"] if lines else []
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def diff_of_files(before: Files, after: Files, before_name: str, after_name: str) -> str:
+    """The unified diff of two programs; of several files each that differs has a head with its path, and with
+    /dev/null where it is missing. Empty if the programs are equal."""
+    if len(before) == len(after) == 1 and [*before] == [*after]:
+        return unified_diff(before.only, after.only, before_name, after_name)
+    return "".join(
+        unified_diff(
+            before.get(path, ""),
+            after.get(path, ""),
+            f"a/{path}\t{before_name}" if path in before else "/dev/null",
+            f"b/{path}\t{after_name}" if path in after else "/dev/null",
+        )
+        for path in sorted({*before, *after})
+        if before.get(path) != after.get(path)
+    )
 
 
 def program_label(program: ProgramRecord, short: Mapping[str, str]) -> str:

@@ -9,8 +9,9 @@ describes the keys.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from evaluator.program_files import SEVERAL
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord
+from evolve.archive.records import AttemptRecord, ProgramRecord
 from evolve.core.invocation import anywhere
 from evolve.review.calls import attempt_json
 from evolve.review.generation_view import PAGE_OF_PROGRAM, GenerationReader, GenerationView
@@ -79,7 +80,6 @@ def generation_document(
     rows = instance_rows(archive, program, None if judge is None else judge[1])
     drawn, undrawn = pictures(archive, program)
     own = {
-        "code": archive.files(program).only,
         "patch": archive.patch_text(program) if program.parents else None,
         "parent": None if view.parent is None else view.parent.generation,
         "children": list(archive.made_of.get(program.commit, ())),
@@ -88,7 +88,15 @@ def generation_document(
         "pictures": drawn,
         "pictures_problem": undrawn,
     }
-    return document | own | view.to_json(PAGE_OF_PROGRAM)
+    return document | own | _program_texts(archive, program) | view.to_json(PAGE_OF_PROGRAM)
+
+
+def _program_texts(archive: RunReader, program: ProgramRecord) -> dict[str, Any]:
+    """`code`, the text of a program of one file, else empty; `files`, the texts by path where programs have several."""
+    files = archive.files(program)
+    if archive.program_file != SEVERAL:
+        return {"code": files.only}
+    return {"code": "", "files": files.to_json()}
 
 
 def _texts(read: Callable[[str], str], attempt: AttemptRecord) -> dict[str, str | None]:

@@ -7,7 +7,7 @@ Every address begins with the server's key, which is printed at its start: /KEY/
     GET /api/run/NAME          a run; `version` names the state of its record
     GET /api/run/NAME/rest     the keys of a run that events leave out
     GET /api/run/NAME/gen/N    a generation
-    GET /api/run/NAME/code/N   {"code": the source of its program}
+    GET /api/run/NAME/code/N   {"code": the source of its program; of several files each under a line `FILE: path`}
     GET /api/compare?run=A&run=B   the comparison of these runs, as of `evolve compare`
     GET /api/events?run=NAME&since=VERSION   the changes since, as Server-Sent Events, while they are written;
                                an event `whole` is the complete run, if its changes are unknown; `ended` is the last
@@ -273,7 +273,7 @@ class _Answers:
     async def code(self, request: Request) -> Response:
         def found(archive: RunReader, number: int) -> dict[str, Any]:
             record = archive.program(number)
-            return {"code": None if record is None else archive.files(record).only}
+            return {"code": None if record is None else archive.files(record).joined}
 
         return await self._of_generation(request, found)
 

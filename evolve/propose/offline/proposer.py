@@ -105,7 +105,7 @@ class OfflineProposer(Proposer):
             donors = tuple(donor for each in request.inspirations if (donor := _of_file(each, path)) is not None)
             of_file = replace(request, parent=parent, inspirations=donors)
             if (edit := self._of_any_language(of_file, language_of(path))) is not None:
-                return path, edit
+                return path, replace(edit, description=f"{path}: {edit.description}")
         return paths[0], None
 
     def propose(self, request: Request) -> Edit | None:

@@ -90,6 +90,16 @@ export function diffBlock(before, after, words) {
   return h("div", { class: "diff" }, head, h("pre", { class: "code", css: { "--numbers": `${2 * digits + 1}ch` } }, blocks));
 }
 
+// The diff of two programs: of several files each that differs, by path.
+export function programDiff(before, after, words) {
+  if (!after.files) return [diffBlock(before.code || "", after.code || "", words)];
+  const old = before.files || {};
+  const paths = [...new Set([...Object.keys(old), ...Object.keys(after.files)])].sort().filter((path) => old[path] !== after.files[path]);
+  if (!paths.length) return [h("p", { class: "empty" }, `${words}: no difference.`)];
+  const what = (path) => (old[path] === undefined ? `${path} (new)` : after.files[path] === undefined ? `${path} (deleted)` : path);
+  return paths.map((path) => diffBlock(old[path] || "", after.files[path] || "", `${what(path)}, ${words}`));
+}
+
 // A unified diff that was made elsewhere, with its lines marked by kind.
 export function unifiedBlock(text) {
   const kind = (line) => (/^(---|\+\+\+|@@)/.test(line) ? "hunk" : line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "same");

@@ -1,6 +1,6 @@
 import { address, h, link, put } from "./dom.js";
 import { codeBlock } from "./syntax.js";
-import { diffBlock } from "./difference.js";
+import { programDiff } from "./difference.js";
 import { genOf, placeOf } from "./follow.js";
 import { count, dollars, duration, plural } from "./numbers.js";
 import { failure, facts, runHead } from "./parts.js";
@@ -92,13 +92,27 @@ async function diffPart(run, doc, context, to, go) {
   const otherDoc = await context.source.gen(run.name, other);
   if (otherDoc.code === null) return [bar, h("p", { class: "empty" }, `Generation ${other} has no program.`)];
   const patch = doc.patch && other === doc.parent ? h("details", { class: "folded" }, h("summary", null, "the patch as text"), textBlock(doc.patch)) : null;
-  return [bar, diffBlock(otherDoc.code, doc.code, `generation ${other} to ${doc.n}`), patch];
+  return [bar, ...programDiff(otherDoc, doc, `generation ${other} to ${doc.n}`), patch];
+}
+
+// The code of a program: of several files one at a time, behind a tab for each.
+function codePart(run, doc, context) {
+  if (doc.code === null) return h("p", { class: "empty" }, "This generation has no program.");
+  if (!doc.files) return [h("p", null, copyButton(doc.code)), codeBlock(doc.code)];
+  const paths = Object.keys(doc.files).sort();
+  const path = paths.includes(context.query.get("file")) ? context.query.get("file") : paths[0];
+  const tabs = h("nav", { class: "tabs files", "aria-label": "files of this program" }, paths.map((each) => {
+    const item = link(["run", run.name, "program", doc.n], { show: "code", file: each }, brief(each, 200));
+    if (each === path) item.setAttribute("aria-current", "page");
+    return item;
+  }));
+  return [tabs, h("p", null, copyButton(doc.files[path])), codeBlock(doc.files[path])];
 }
 
 async function partOf(run, doc, context, show, go) {
   const instance = context.query.has("instance") ? Number(context.query.get("instance")) : null;
   const to = /^\d+$/.test(context.query.get("to") || "") ? Number(context.query.get("to")) : null;
-  if (show === "code") return doc.code === null ? h("p", { class: "empty" }, "This generation has no program.") : [h("p", null, copyButton(doc.code)), codeBlock(doc.code)];
+  if (show === "code") return codePart(run, doc, context);
   if (show === "attempts") return attemptsPart(run, doc);
   if (show === "feedback") return feedbackPart(doc);
   if (show === "trust") return trustPart(run, doc);

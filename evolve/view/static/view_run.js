@@ -7,7 +7,7 @@ import { morph } from "./morph.js";
 import { inline } from "./marked.js";
 import { missing, runHead, section } from "./parts.js";
 import { audited, behind, brief, changeOf, doubtWord, doubts, genLink, targetWord, than } from "./texts.js";
-import { diffBlock } from "./difference.js";
+import { programDiff } from "./difference.js";
 
 // The first screen of a run: its best, cost, lineage and checks.
 
@@ -103,7 +103,7 @@ function step(run, n, context) {
       const [before, after] = await Promise.all([context.source.gen(run.name, parent), context.source.gen(run.name, n)]);
       put(body, gen.why ? h("p", null, brief(gen.why, 600)) : null,
         h("p", { class: "quiet" }, genLink(run, n, "whole program"), " · ", link(["run", run.name, "program", n], { show: "attempts" }, "prompt and answer"), " · ", gen.kind, gen.model ? ` by ${gen.model}` : "", " · value ", valueText(gen.value)),
-        diffBlock(before.code || "", after.code || "", `generation ${parent} to ${n}`));
+        ...programDiff(before, after, `generation ${parent} to ${n}`));
     } catch (error) {
       put(body, h("p", { class: "bad" }, error.message));
     }
