@@ -383,7 +383,7 @@ def test_a_pickle_that_runs_code_changes_nothing_of_the_head(
     there.write_text("as it was")
     before = there.stat()
     with hostile(started, smallest, "pickle", f"{target},{os.getpid()}") as remote:
-        with pytest.raises(WorkerLost, match="worker liar on .*: its reply is an object of type NoneType"):
+        with pytest.raises(WorkerLost, match=r"worker liar on .*: its reply is an object of type NoneType"):
             remote.run(HONEST)  # its code ran to the end
         assert states(remote)["liar"] is WorkerActivity.EXPELLED
     assert there.read_text() == "as it was"
