@@ -34,6 +34,26 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+_OF_A_CLUSTER = re.compile(r"dask(?:\+tls)?://(?:[A-Za-z0-9._-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):([0-9]{1,5})").fullmatch
+_HERE = re.compile(r"dask:local:([0-9]{1,4})").fullmatch
+
+
+def _number_or_cluster(value: Any) -> Any:
+    """A number of processes, or the address of a cluster."""
+    if isinstance(value, str):
+        outside, here = _OF_A_CLUSTER(value), _HERE(value)
+        if outside is not None and 0 < int(outside[1]) < 65536:
+            return value
+        if here is not None and 0 < int(here[1]) <= MOST_AT_ONCE:
+            return value
+    elif type(value) is int and 0 < value <= MOST_AT_ONCE:
+        return value
+    raise ValueError(
+        f"must be a number of evaluator processes from 1 to {MOST_AT_ONCE}, dask://HOST:PORT (the scheduler of a "
+        "cluster) or dask:local:N (N workers on this machine, for a try)"
+    )
+
+
 class KindWeights(Section):
     """How often each kind of patch is asked for, relative to the others that the proposer can write."""
 
@@ -245,11 +265,23 @@ class Config(Section):
         le=MOST_AT_ONCE,
         description="proposals in flight; 1 makes a run repeatable",
     )
-    workers: int = Field(default_factory=available_cores, ge=1, le=MOST_AT_ONCE, description="evaluator processes")
+    workers: Annotated[int | str, BeforeValidator(_number_or_cluster)] = Field(
+        default_factory=available_cores, description="evaluator processes, or a cluster: dask://HOST:PORT, dask:local:N"
+    )
     attempts: int = Field(
         default=3, ge=1, description="the most attempts of one proposal, while its answers are unusable"
     )
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
+
+    @property
+    def cluster(self) -> str | None:
+        """The address of the cluster that evaluates; None where this machine does."""
+        return self.workers if isinstance(self.workers, str) else None
+
+    @property
+    def processes(self) -> int:
+        """How many evaluator processes this machine has. On a cluster they confirm and check."""
+        return self.workers if isinstance(self.workers, int) else available_cores()
 
     @property
     def key_variables(self) -> list[str]:
