@@ -61,8 +61,8 @@ def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
         things.append(f"prompt templates of {_shown(config.prompts_dir)}")
     if is_dotted(config.search.strategy):
         things.append(f"search strategy {_shown(config.search.strategy)} (Python that runs as you)")
-    if config.cluster is not None:
-        things.append(f"cluster {_shown(config.cluster)}: the task's code and its instances are sent there")
+    if config.cluster is not None and not config.cluster.local:
+        things.append(f"cluster {_shown(config.workers)}: the task's code and its instances are sent there")
     things += map(_describe_model, config.models)
     if any(model.script is None or model.client is not None for model in config.models):
         amounts = (config.budget_usd, "USD"), (config.budget_tokens, "tokens"), (config.budget_calls, "calls")

@@ -57,8 +57,13 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
     output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     output.say(_describe_models(session))
-    in_flight = f"{counted(config.parallel, 'proposal')} at a time on {counted(config.processes, 'worker')}"
-    output.say(f"Seed {config.seed}, {in_flight}, sandbox level {evaluators.evaluator.sandbox}.")
+    place = f"the cluster {config.workers}" if config.cluster else counted(config.processes, "worker")
+    in_flight = f"{counted(config.parallel, 'proposal')} at a time on {place}"
+    output.say(f"Seed {config.seed}, {in_flight}, sandbox level {evaluators.level}.")
+    if config.cluster and evaluators.task.uses_clock:
+        output.say(
+            "The score is a speed: every program is measured on this machine, and the cluster has nothing to do."
+        )
     if evaluators.task.self_judged:
         output.say("Scores are self-judged: a program shares the process that scores it, as the task has no judge.py.")
     if short := memory_shortage(config.processes, evaluators.evaluator.suite.limits.memory_mb):

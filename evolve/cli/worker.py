@@ -4,10 +4,10 @@ import argparse
 import os
 import platform
 
-from evolve.cluster.addresses import scheduler_address
 from evolve.cluster.confinement import TLS_VARIABLE
 from evolve.cluster.extra import require_dask
 from evolve.cluster.hosting import command_of, hosting_environment
+from evolve.core.clusters import scheduler_address
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,6 @@ from evaluator.remote import Reported, WorkerActivity, WorkerLost, WorkerReport,
 from evaluator.sandbox.turns import SLICE_S, Cancellation
 from evaluator.task import Suite, Task
 from evaluator.untrusted import one_line
-from evolve.cluster.addresses import ClusterAddress
 from evolve.cluster.confinement import environment
 from evolve.cluster.describing import describe
 from evolve.cluster.engine import is_loopback
@@ -46,6 +45,7 @@ from evolve.cluster.local import LocalCluster
 from evolve.cluster.packing import digest_of, pack
 from evolve.cluster.roster import Member, Roster
 from evolve.cluster.serving import EVALUATE, OPEN, Opening, ProgramToRun
+from evolve.core.clusters import ClusterAddress
 from evolve.core.invocation import anywhere
 
 _CLOSING_S: Final = 5.0

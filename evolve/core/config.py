@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from evaluator.input_files import Location, Section, checked
 from evaluator.places import DEFAULT_TASK, resolve_path
+from evolve.core.clusters import ClusterAddress, read_address
 from evolve.core.errors import InputError
 from evolve.core.prices import host_of, price_of
 from evolve.core.program import OFFLINE, TUNER
@@ -34,24 +35,19 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_OF_A_CLUSTER = re.compile(r"dask(?:\+tls)?://(?:[A-Za-z0-9._-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):([0-9]{1,5})").fullmatch
-_HERE = re.compile(r"dask:local:([0-9]{1,4})").fullmatch
-
-
 def _number_or_cluster(value: Any) -> Any:
     """A number of processes, or the address of a cluster."""
-    if isinstance(value, str):
-        outside, here = _OF_A_CLUSTER(value), _HERE(value)
-        if outside is not None and 0 < int(outside[1]) < 65536:
-            return value
-        if here is not None and 0 < int(here[1]) <= MOST_AT_ONCE:
-            return value
-    elif type(value) is int and 0 < value <= MOST_AT_ONCE:
-        return value
-    raise ValueError(
-        f"must be a number of evaluator processes from 1 to {MOST_AT_ONCE}, dask://HOST:PORT (the scheduler of a "
-        "cluster) or dask:local:N (N workers on this machine, for a try)"
-    )
+    if isinstance(value, str) and value.startswith("dask"):
+        try:
+            read_address(value)
+        except InputError as wrong:
+            raise ValueError(f"names no cluster: {wrong}") from None
+    elif type(value) is not int or not 0 < value <= MOST_AT_ONCE:
+        raise ValueError(
+            f"must be a number of evaluator processes from 1 to {MOST_AT_ONCE}, dask://HOST:PORT (the scheduler of a "
+            "cluster) or dask:local:N (N workers on this machine)"
+        )
+    return value
 
 
 class KindWeights(Section):
@@ -274,9 +270,9 @@ class Config(Section):
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 
     @property
-    def cluster(self) -> str | None:
-        """The address of the cluster that evaluates; None where this machine does."""
-        return self.workers if isinstance(self.workers, str) else None
+    def cluster(self) -> ClusterAddress | None:
+        """The cluster that evaluates; None where this machine does."""
+        return read_address(self.workers) if isinstance(self.workers, str) else None
 
     @property
     def processes(self) -> int:

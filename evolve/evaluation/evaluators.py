@@ -6,17 +6,19 @@ decision of the search depends on it.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from evaluator.evaluation import Evaluation
-from evaluator.opening import open_evaluator
-from evaluator.remote import State, WorkerState
+from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerState
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.events import HeldOutEvent
+from evolve.cluster.remote import open_remote
+from evolve.core.clusters import ClusterAddress
 from evolve.evaluation.elsewhere import Checked, Elsewhere, FalseWord, checked, is_drawn
 from evolve.evaluation.generalisation import Open, record_held_out
 from evolve.seams import Evaluator
@@ -58,11 +60,18 @@ class EvaluatorPair:
         """The workers of the cluster; none without one."""
         return () if self.elsewhere is None else self.elsewhere.workers()
 
+    @property
+    def level(self) -> str:
+        """The lowest sandbox level that programs run in."""
+        return self.evaluator.sandbox if self.elsewhere is None else self.elsewhere.level
+
     def room(self, processes: int) -> int:
         """How many programs can be evaluated at a time, where this machine has that many `processes`."""
         if self.elsewhere is None:
             return processes
-        return max(1, sum(worker.state in (State.IDLE, State.BUSY) for worker in self.elsewhere.workers()))
+        return max(
+            1, sum(worker.state in (WorkerActivity.IDLE, WorkerActivity.BUSY) for worker in self.elsewhere.workers())
+        )
 
     def _checked(self, source: str, evaluation: Evaluation) -> Checked:
         """The evaluation at home in place of a worker's. A worker that it refutes gets nothing more to do."""
@@ -111,7 +120,7 @@ class EvaluatorPair:
         """What a run's scores depend on: a run goes on only where all of it is the same."""
         return {
             "evaluator_version": self.evaluator.version,
-            "sandbox": self.evaluator.sandbox if self.elsewhere is None else self.elsewhere.level,
+            "sandbox": self.level,
             "task_digest": self.task.digest,
             "held_out": None if self.held_out is None else self.held_out.version,
         }
@@ -126,21 +135,30 @@ def open_evaluators(
     control: str,
     confined: SandboxOptions = STRONGEST,
     seed: int = 0,
+    cluster: ClusterAddress | None = None,
 ) -> Iterator[EvaluatorPair]:
     """The evaluators of a suite (None: the task's default) and of its held-out suite. `control` is the run's initial
-    program, which tells the machine's faults from a program's; `confined` and `seed` are the evaluators'.
+    program, which tells the machine's faults from a program's; `confined` and `seed` are the evaluators'. Most programs
+    are evaluated on the `cluster`, if there is one, and the rest on this machine.
 
-    Raises TaskError, SandboxError.
+    Raises TaskError, SandboxError; with a cluster MachineError and HarnessError, too.
     """
     chosen, opened = task.suite(suite), partial(open_evaluator, task, control=control, confined=confined, seed=seed)
     others = partial(opened, workers=1, alone=True)
-    with opened(chosen, workers=workers) as evaluator:
-        if chosen.held_out is None:
-            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None, others=others)
-            return
+    with ExitStack() as stack:
+        evaluator = stack.enter_context(opened(chosen, workers=workers))
         # Bests are rare: one worker does.
-        with others(task.suite(chosen.held_out)) as held_out:
-            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=held_out, others=others)
+        held_out: OpenedEvaluator | None = None
+        if chosen.held_out is not None:
+            held_out = stack.enter_context(others(task.suite(chosen.held_out)))
+        elsewhere = None
+        if cluster is not None:
+            level = confined.require_level or evaluator.sandbox
+            remote = stack.enter_context(open_remote(cluster, task, chosen, control=control, level=level))
+            elsewhere = Elsewhere(RemoteEvaluator(evaluator, remote, timed=task.uses_clock), control)
+        yield EvaluatorPair(
+            task=task, evaluator=evaluator, held_out=held_out, others=others, elsewhere=elsewhere, seed=seed
+        )
 
 
 def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:

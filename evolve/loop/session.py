@@ -137,7 +137,13 @@ def new_session(
     task = load_task(config.task)
     source = initial_source(config, task)
     with open_evaluators(
-        task, config.suite, workers=config.processes, control=source, confined=confined, seed=config.seed
+        task,
+        config.suite,
+        workers=config.processes,
+        control=source,
+        confined=confined,
+        seed=config.seed,
+        cluster=config.cluster,
     ) as evaluators:
         if folder.exists() and not numbered:
             raise ArchiveError(
@@ -183,7 +189,13 @@ def resumed_session(
         task = task_of_run(reader, config.task, verb="resume")
         control = reader.source(reader.programs[0]) if reader.programs else initial_source(config, task)
         with open_evaluators(
-            task, config.suite, workers=config.processes, control=control, confined=confined, seed=config.seed
+            task,
+            config.suite,
+            workers=config.processes,
+            control=control,
+            confined=confined,
+            seed=config.seed,
+            cluster=config.cluster,
         ) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)

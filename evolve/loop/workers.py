@@ -3,7 +3,7 @@ again."""
 
 from functools import partial
 
-from evaluator.remote import State
+from evaluator.remote import WorkerActivity
 from evaluator.untrusted import one_line
 from evolve.archive.events import WorkerChange, WorkerEvent
 from evolve.archive.ranking import would_be_best
@@ -17,11 +17,11 @@ from evolve.progress import Confirmed, WorkerChanged
 from evolve.search.strategies import recall
 
 _CHANGES = {
-    State.IDLE: WorkerChange.JOINED,
-    State.BUSY: WorkerChange.JOINED,
-    State.LOST: WorkerChange.LOST,
-    State.REFUSED: WorkerChange.REFUSED,
-    State.EXPELLED: WorkerChange.EXPELLED,
+    WorkerActivity.IDLE: WorkerChange.JOINED,
+    WorkerActivity.BUSY: WorkerChange.JOINED,
+    WorkerActivity.LOST: WorkerChange.LOST,
+    WorkerActivity.REFUSED: WorkerChange.REFUSED,
+    WorkerActivity.EXPELLED: WorkerChange.EXPELLED,
 }
 _MOST_NAME = 200
 _MOST_WHY = 900

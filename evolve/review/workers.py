@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from evaluator.evaluation import EvaluatedOn
-from evaluator.remote import State, WorkerState
+from evaluator.remote import WorkerActivity, WorkerState
 from evaluator.untrusted import one_line
 from evolve.archive.events import WorkerChange, WorkerEvent
 from evolve.archive.reader import RunReader
@@ -13,7 +13,15 @@ from evolve.archive.reader import RunReader
 _MINUTE_S: Final = 60.0
 _PACE_OVER_S: Final = 300.0
 """The pace of a worker on a page is counted over this many seconds."""
-_ORDER: Final = (State.BUSY, State.IDLE, State.OPENING, State.LOST, State.REFUSED, State.EXPELLED)
+_ORDER: Final = (
+    WorkerActivity.BUSY,
+    WorkerActivity.IDLE,
+    WorkerActivity.OPENING,
+    WorkerActivity.NEW,
+    WorkerActivity.LOST,
+    WorkerActivity.REFUSED,
+    WorkerActivity.EXPELLED,
+)
 _WORDS: Final[Mapping[WorkerChange, str]] = {
     WorkerChange.JOINED: "joined",
     WorkerChange.LOST: "was lost",

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from evaluator.evaluation import Outcome
-from evaluator.remote import State, WorkerState
+from evaluator.remote import WorkerActivity, WorkerState
 from evolve.archive.events import HeldOutEvent, WorkerChange, WorkerEvent
 from evolve.archive.records import Funnel, ProgramRecord
 from evolve.cli.live import LiveScreen, PlainScreen
@@ -138,8 +138,10 @@ def every_progress(record: MakeRecord, text: str) -> list[Progress]:
             troubles=(ServerTrouble(model=text, reason="timeout", message=text, failed=1),),
             spent=Spending(calls=3, tokens_in=900, tokens_out=50, known_usd=0.1234),
             workers=[
-                WorkerState(name=text, host=text, level="strong", state=state, why=text * (state is State.LOST), done=3)
-                for state in State
+                WorkerState(
+                    name=text, host=text, level="strong", state=state, why=text * (state is WorkerActivity.LOST), done=3
+                )
+                for state in WorkerActivity
             ],
             elapsed_s=7300.0,
             time_left_s=12.0,
