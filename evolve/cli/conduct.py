@@ -62,7 +62,7 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
     output.say(f"Seed {config.seed}, {in_flight}, sandbox level {evaluators.level}.")
     if config.cluster and evaluators.task.uses_clock:
         output.say(
-            "The score is a speed: every program is measured on this machine, and the cluster has nothing to do."
+            "The score is a speed: programs are measured on this machine, and none on the cluster."
         )
     if evaluators.task.self_judged:
         output.say("Scores are self-judged: a program shares the process that scores it, as the task has no judge.py.")

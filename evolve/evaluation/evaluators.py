@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from evaluator.evaluation import Evaluation
-from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.opening import open_evaluator
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerState
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
@@ -146,11 +146,12 @@ def open_evaluators(
     chosen, opened = task.suite(suite), partial(open_evaluator, task, control=control, confined=confined, seed=seed)
     others = partial(opened, workers=1, alone=True)
     with ExitStack() as stack:
-        evaluator = stack.enter_context(opened(chosen, workers=workers))
-        # Bests are rare: one worker does.
-        held_out: OpenedEvaluator | None = None
+        evaluator = opened(chosen, workers=workers)
+        stack.enter_context(evaluator)
+        held_out = None
         if chosen.held_out is not None:
-            held_out = stack.enter_context(others(task.suite(chosen.held_out)))
+            held_out = others(task.suite(chosen.held_out))  # bests are rare: one worker does
+            stack.enter_context(held_out)
         elsewhere = None
         if cluster is not None:
             level = confined.require_level or evaluator.sandbox
