@@ -53,7 +53,7 @@ from evolve.archive.records import (
     Moment,
     ProgramRecord,
 )
-from evolve.archive.timeline import Timeline
+from evolve.archive.timeline import Pace, Timeline
 from evolve.core.completion import PatchKey, RequestKey
 
 _AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
@@ -105,6 +105,8 @@ class State:
         # Generations to score again, since the evaluator changed or the worker that evaluated them was expelled.
         self.outdated: dict[int, None] = {}
         self.workers: dict[str, WorkerEvent] = {}  # by name: what happened to it last
+        self.worked = Pace()
+        self.machines_lost: dict[int, str] = {}  # by generation: why its program was not evaluated
         self.next_generation = 0
         self.ends: list[int] = []  # generations that have ended, in that order
         self.turns: list[tuple[int, bool]] = []  # what a search knows: `ends`, and (True) confirmations
@@ -357,6 +359,7 @@ class State:
         self.outdated |= dict.fromkeys(event.rescore)
 
     def _machine_lost(self, event: MachineLostEvent) -> None:
+        self.machines_lost[event.generation] = event.why
         self._set_status(event.generation, Status.MACHINE_LOST)
 
     def _keep(self, record: ProgramRecord) -> None:
@@ -452,6 +455,8 @@ class State:
 
     def _evaluated(self, event: EvaluatedEvent) -> None:
         record = self._withhold_claim(replace(program_record(event, event.evaluation), moment=self._moment()))
+        if event.on is not None:
+            self.worked.add(event.on.worker, event.t)
         generation, attempt = record.generation, event.attempt
         self._index[generation] = len(self.programs)
         self.programs.append(record)

@@ -61,9 +61,7 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
     in_flight = f"{counted(config.parallel, 'proposal')} at a time on {place}"
     output.say(f"Seed {config.seed}, {in_flight}, sandbox level {evaluators.level}.")
     if config.cluster and evaluators.task.uses_clock:
-        output.say(
-            "The score is a speed: programs are measured on this machine, and none on the cluster."
-        )
+        output.say("The score is a speed: programs are measured on this machine, and none on the cluster.")
     if evaluators.task.self_judged:
         output.say("Scores are self-judged: a program shares the process that scores it, as the task has no judge.py.")
     if short := memory_shortage(config.processes, evaluators.evaluator.suite.limits.memory_mb):

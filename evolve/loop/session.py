@@ -102,10 +102,7 @@ class Session(RunServices):
         reason = conclude(loop.ending(limit, interrupted=interrupt.is_set()))
         self.archive.stopped(reason.value)
         if reason is StopReason.MACHINE:
-            raise MachineError(
-                f"{loop.machine_lost}. The answers are kept, and are evaluated by: "
-                + command("resume", self.archive.folder)
-            )
+            raise MachineError(f"{loop.machine_lost}. The answers are kept")
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
                 f"{loop.task_error}. Its answers are kept: repair the task, then: "

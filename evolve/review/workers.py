@@ -35,6 +35,14 @@ def on_host(on: EvaluatedOn | None) -> str:
     return "" if on is None else f" (on host {one_line(on.host, 60)})"
 
 
+def evaluated_on_text(on: EvaluatedOn | None) -> str | None:
+    """Where a program ran, and what follows from that; None for the head."""
+    if on is None:
+        return None
+    place = f"host {one_line(on.host, 60)}, worker {one_line(on.worker, 60)}"
+    return f"{place}: its answers were judged here; CPU time, memory and crashes are its word"
+
+
 def place_json(on: EvaluatedOn | None) -> dict[str, str] | None:
     """Where a program ran; None for the head."""
     return None if on is None else {"host": on.host, "worker": on.worker}
@@ -75,11 +83,6 @@ def _line(worker: WorkerState) -> str:
 def workers_json(archive: RunReader) -> list[dict[str, Any]]:
     """The workers of a run for a page, by name: what happened to each last, how many programs it evaluated, and how
     many in a minute of late."""
-    done, late = Counter[str](), Counter[str]()
-    for record in archive.programs:
-        if record.on is not None:
-            done[record.on.worker] += 1
-            late[record.on.worker] += record.moment.t > archive.newest - _PACE_OVER_S
     minutes = max(1.0, min(_PACE_OVER_S, archive.newest - archive.began)) / _MINUTE_S
     return [
         {
@@ -88,8 +91,8 @@ def workers_json(archive: RunReader) -> list[dict[str, Any]]:
             "change": event.change.value,
             "level": event.level,
             "why": event.why,
-            "done": done[name],
-            "per_minute": round(late[name] / minutes, 1),
+            "done": archive.worked.done[name],
+            "per_minute": round(archive.worked.since(name, archive.newest - _PACE_OVER_S) / minutes, 1),
         }
         for name, event in sorted(archive.workers.items())
     ]
