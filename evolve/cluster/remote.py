@@ -30,6 +30,7 @@ from evolve.cluster.engine import is_loopback
 from evolve.cluster.extra import require_dask
 from evolve.cluster.frames import (
     CallEnded,
+    CallLost,
     CallOdd,
     Cancel,
     FrameError,
@@ -332,7 +333,9 @@ class ClusterRemote:
         call = self._calls.get(message.call)
         if call is None:  # nobody waits for it any more, or nobody ever did
             return
-        if call.opens:
+        if isinstance(message, CallLost):
+            self._lose(self._roster.lose(call.member, one_line(message.why, 300)))
+        elif call.opens:
             del self._calls[message.call]
             self._opened(message.call, call.member, message)
         else:

@@ -3,7 +3,7 @@ again."""
 
 from functools import partial
 
-from evaluator.remote import WorkerActivity
+from evaluator.remote import WorkerActivity, WorkerState
 from evaluator.untrusted import one_line
 from evolve.archive.events import WorkerChange, WorkerEvent
 from evolve.archive.ranking import would_be_best
@@ -29,9 +29,16 @@ _MOST_WHY = 900
 
 def record_workers(run: RunContext) -> None:
     """Record which workers have joined, or were lost, refused or expelled."""
-    for worker in run.evaluators.workers():
+    by_name = {
+        worker.name: worker for worker in sorted(run.evaluators.workers(), key=_is_there)
+    }  # it may have come again
+    for worker in by_name.values():
         if (change := _CHANGES.get(worker.state)) is not None:
             _record(run, worker.name, worker.host, change, level=worker.level, why=worker.why)
+
+
+def _is_there(worker: WorkerState) -> bool:
+    return worker.state in (WorkerActivity.IDLE, WorkerActivity.BUSY)
 
 
 def distrust(run: RunContext, refuted: FalseWord | None) -> None:

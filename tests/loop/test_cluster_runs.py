@@ -21,7 +21,7 @@ from tests.loop.climbing import TASK, configure, count, events, evolve, in_fork,
 
 HOSTILE = Path(__file__).parent.parent / "cluster" / "hostile_worker.py"
 STEPS = (5, 3, 8, 2, 7, 1)
-SLOW = "OFFSET -= 1; sum(i * i for i in range(12_000_000))"
+SLOW = "OFFSET += 1; sum(i * i for i in range(12_000_000))"  # worse, so that nothing confirms it
 MARK = "OFFSET -= 31"
 TRUE_ANSWERS, OF_OTHERS = "1,20,300", "300,1,20"
 
