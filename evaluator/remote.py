@@ -101,7 +101,8 @@ class WorkerActivity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerState:
-    """A worker as the head sees it. `why` says why it is lost, refused or expelled; `done` counts its evaluations."""
+    """A worker as the head sees it. `why` says why it is lost, refused or expelled; `done` counts its evaluations;
+    `report` is what it said of itself."""
 
     name: str
     host: str
@@ -110,6 +111,7 @@ class WorkerState:
     why: str = ""
     done: int = 0
     per_minute: float = 0.0
+    report: WorkerReport | None = None
 
 
 class Remote(Protocol):

@@ -346,6 +346,11 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", metavar="T", help="check a task instead (its folder): is it sound, is anything missing?"
     )
+    parser.add_argument(
+        "--workers",
+        metavar="ADDRESS",
+        help="check a cluster instead (dask://HOST:PORT): which workers would evaluate programs of the task?",
+    )
     _json(parser)
 
 

@@ -30,6 +30,7 @@ class Member:
     done: int = 0
     since: float | None = None  # monotonic seconds at its first evaluation
     calls: set[int] = field(default_factory=set)
+    report: WorkerReport | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -105,7 +106,7 @@ class Roster:
         if member.activity is not WorkerActivity.OPENING:  # expelled in the meantime
             return
         member.level, member.host = one_line(report.level, 20), one_line(report.host, 60)
-        why = refusal(report, self._head, self._level)
+        member.report, why = report, refusal(report, self._head, self._level)
         member.activity, member.why = (WorkerActivity.REFUSED if why else WorkerActivity.IDLE), why
 
     def refuse(self, member: Member, why: str) -> None:
@@ -160,6 +161,7 @@ class Roster:
                 why=member.why,
                 done=member.done,
                 per_minute=0.0 if member.since is None else 60 * member.done / max(1.0, now - member.since),
+                report=member.report,
             )
             for member in sorted(self._members.values(), key=lambda member: member.name)
         )
