@@ -53,7 +53,7 @@ from evolve.archive.records import (
     Moment,
     ProgramRecord,
 )
-from evolve.archive.timeline import Pace, Timeline
+from evolve.archive.timeline import Timeline, WorkerPace
 from evolve.core.completion import PatchKey, RequestKey
 
 _AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
@@ -105,7 +105,7 @@ class State:
         # Generations to score again, since the evaluator changed or the worker that evaluated them was expelled.
         self.outdated: dict[int, None] = {}
         self.workers: dict[str, WorkerEvent] = {}  # by name: what happened to it last
-        self.worked = Pace()
+        self.worked = WorkerPace()
         self.machines_lost: dict[int, str] = {}  # by generation: why its program was not evaluated
         self.next_generation = 0
         self.ends: list[int] = []  # generations that have ended, in that order

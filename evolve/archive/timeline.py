@@ -29,7 +29,7 @@ _KEPT: Final = 600
 """How many evaluations of a worker its pace is counted over, at most."""
 
 
-class Pace:
+class WorkerPace:
     """How many programs each worker of a cluster has evaluated, and when it did the last ones (wall seconds)."""
 
     def __init__(self) -> None:
