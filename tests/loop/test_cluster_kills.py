@@ -1,4 +1,4 @@
-"""Twenty random kills of workers, scheduler and head over a run of 300 programs: nothing is lost, nothing is doubled."""
+"""Twenty random kills of workers, scheduler and head over a run of 300 programs: nothing is lost or doubled."""
 
 import os
 import random
