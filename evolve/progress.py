@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from evolve.archive.events import HeldOutEvent
+from evaluator.remote import WorkerState
+from evolve.archive.events import HeldOutEvent, WorkerEvent
 from evolve.archive.records import Funnel, ProgramRecord
 from evolve.core.completion import Adaptation
 from evolve.core.usage import Spending
@@ -115,6 +116,21 @@ class TaskFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MachineFailed:
+    """The workers that evaluated a program were lost. The generation is left open, with its answer."""
+
+    generation: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerChanged:
+    """A worker of a cluster joined, or was lost, refused or expelled."""
+
+    event: WorkerEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checking:
     """A check of the best program begins at the end of a session: in new orders, or with the initial program on fresh
     instances. `what` says on how many. At the suite's limits the answers take `longest_s` seconds."""
@@ -135,6 +151,8 @@ Event = (
     | Stopping
     | Warned
     | TaskFailed
+    | MachineFailed
+    | WorkerChanged
     | Checking
 )
 
@@ -166,6 +184,7 @@ class Progress:
     troubles: tuple[ServerTrouble, ...] = ()
     spent: Spending = field(default_factory=Spending)
     models: Sequence[ModelYield] = ()
+    workers: Sequence[WorkerState] = ()  # of a cluster
     elapsed_s: float
     time_left_s: float | None
 

@@ -14,6 +14,7 @@ import secrets
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from evaluator.task import Task
 from evaluator.task_files import built_in_tasks
@@ -60,6 +61,8 @@ def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
         things.append(f"prompt templates of {_shown(config.prompts_dir)}")
     if is_dotted(config.search.strategy):
         things.append(f"search strategy {_shown(config.search.strategy)} (Python that runs as you)")
+    if config.cluster is not None and not config.cluster.local:
+        things.append(f"cluster {_shown(config.workers)}: the task's code and its instances are sent there")
     things += map(_describe_model, config.models)
     if any(model.script is None or model.client is not None for model in config.models):
         amounts = (config.budget_usd, "USD"), (config.budget_tokens, "tokens"), (config.budget_calls, "calls")
@@ -105,13 +108,14 @@ def require_trust(archive: RunReader, config: Config, *, typed_task: bool, agree
 
 def require_trust_to_repeat(archive: RunReader, configs: Iterable[Config], *, typed_task: bool, agree: Agree) -> bool:
     """Let a run be rerun only if the things that a rerun uses are the user's, or `agree` says yes. They are named by
-    the `configs` of its sessions; a rerun uses neither models nor the initial file, and the task where it is now.
+    the `configs` of its sessions; a rerun uses no model, initial file or cluster, and the task where it is now.
     Returns whether the run is the user's own. Raises UntrustedArchive."""
     config = stored_config(archive)
     noted = named_things(config)
     own = _is_noted(archive.run_id, noted)
     foreign = (other for other in configs if not _is_noted(archive.run_id, named_things(other)))
-    used = (other.model_copy(update={"models": [], "initial": None, "task": config.task}) for other in foreign)
+    here: dict[str, Any] = {"models": [], "initial": None, "task": config.task, "workers": config.processes}
+    used = (other.model_copy(update=here) for other in foreign)
     named = dict.fromkeys(thing for other in used for thing in named_things(other, typed_task=typed_task))
     things = [thing for thing in named if not own or thing not in noted]
     _require_agreement(archive, things, agree, command("rerun", archive.folder, "--trust"))

@@ -18,7 +18,7 @@ from pydantic import GetCoreSchemaHandler as Handler
 from pydantic_core import CoreSchema, ValidationError, core_schema
 from typing_extensions import TypedDict
 
-from evaluator.evaluation import FARTHEST, Classification, Evaluation, Outcome
+from evaluator.evaluation import FARTHEST, Classification, EvaluatedOn, Evaluation, Outcome
 from evaluator.objective import Direction
 from evaluator.sandbox.protocol import ProtocolError, check_depth
 from evaluator.untrusted import one_line
@@ -50,10 +50,20 @@ class Status(StrEnum):
 
     ASKED = "asked"  # in flight, or cut off before its answer came
     ANSWERED = "answered"  # the answer is recorded, and not yet evaluated
+    MACHINE_LOST = "machine_lost"  # the same, and the workers of a cluster were lost with it
     EVALUATED = "evaluated"  # it became a program
     REFUSED = "refused"  # no attempt gave a usable patch
     DUPLICATE = "duplicate"  # the same program (normalised syntax tree) was seen before
     FAILED = "failed"  # the model could not be reached, or did not answer
+
+
+class WorkerChange(StrEnum):
+    """What happened to a worker of a cluster."""
+
+    JOINED = "joined"
+    LOST = "lost"
+    REFUSED = "refused"  # it differs from the head
+    EXPELLED = "expelled"  # its word was false
 
 
 class FreshState(StrEnum):
@@ -419,7 +429,14 @@ def _adaptation(value: Adaptation) -> Adaptation:
     return value
 
 
+def _place(value: EvaluatedOn) -> EvaluatedOn:
+    if not all(0 < len(name) <= 200 for name in (value.host, value.worker)):
+        raise ValueError("`host` and `worker` must be texts of 1 to 200 characters")
+    return value
+
+
 Verdict = Annotated[EvaluationData, AfterValidator(_instance_by_instance)]
+Place = Annotated[EvaluatedOn, AfterValidator(_place)]
 Adaptations = Annotated[tuple[Annotated[Adaptation, AfterValidator(_adaptation)], ...], Field(max_length=100)]
 
 
@@ -637,6 +654,8 @@ class EvaluatedEvent(_OfAnAttempt):
     claimed: Absent[ForeignClaim] = None
     """What the folder that it was imported from claims: `id` there, `score`, `correct`, `notes`, `stated`. No decision
     uses it."""
+    on: Absent[Place] = None
+    """The `host` and `worker` that ran it; absent where the head did. No part of the fingerprint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -694,6 +713,30 @@ class LostEvent(_OfAnAttempt):
     """No answer will come to a question: the process that waited was killed. It counts at its estimate."""
 
     event: Literal["lost"] = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineLostEvent(_OfAnAttempt):
+    """The workers that evaluated an answer's program were lost, and the initial program could not be evaluated in the
+    same place. The generation stays open, and `resume` evaluates it."""
+
+    event: Literal["machine_lost"] = "machine_lost"
+    why: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerEvent(_EventOfRun):
+    """A worker of a cluster joined the run, was lost, refused or expelled."""
+
+    event: Literal["worker"] = "worker"
+    worker: Term
+    host: Term
+    change: WorkerChange
+    level: Short = ""
+    """The level of its sandbox."""
+    why: Line = ""
+    rescore: Generations = ()
+    """The generations that an expelled worker evaluated and that nobody confirmed: they are scored again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -865,11 +908,11 @@ class AuditedEvent(_EventOfRun):
 
 
 SessionEvent = CreatedEvent | ResumedEvent | StoppedEvent
-AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
+AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent | MachineLostEvent
 ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent
 RoundEvent = SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent
 AfterEvent = TuningBaselineEvent | AuditedEvent
-Event = SessionEvent | AttemptEvent | CalledEvent | ProgramEvent | RoundEvent | NotedEvent | AfterEvent
+Event = SessionEvent | AttemptEvent | CalledEvent | ProgramEvent | RoundEvent | NotedEvent | AfterEvent | WorkerEvent
 EVENTS: Final[Mapping[str, type[Event]]] = {
     str(member.default): kind for kind in get_args(Event) for member in fields(kind) if member.name == "event"
 }

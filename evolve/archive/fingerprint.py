@@ -9,11 +9,11 @@ from evolve.archive.refs import CERTIFICATES
 
 _OF_THE_SESSION = frozenset(
     {"resumed", "stopped", "lost", "called", "fresh", "reordered", "noted", "closed", "summarising", "tuning_baseline"}
-    | {"audited"}
+    | {"audited", "worker", "machine_lost"}
 )
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
 _OF_ONE_RUN = frozenset({"run_id"})  # random, so that a user's own runs are known again
-_OF_THE_MACHINE = frozenset({"certificate"})  # an answer of equal cost may be another one
+_OF_THE_MACHINE = frozenset({"certificate", "on"})  # an answer of equal cost may be another one; where it ran
 _OF_THE_LIMITS = frozenset({"config", "provisional"})  # how long a run may go on does not make it another one
 _OF_CONFIRMATIONS = frozenset({"rescored", "held_out"})  # of which a limit decides when they are recorded
 
@@ -23,8 +23,9 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
 
     Left out are `seq`, `t` and `measured` (also of an evaluation), and events about sessions (resumed, stopped, lost,
     called, closed), measurements after the search (reordered, tuning_baseline, audited), calls for a report that were
-    begun (summarising; their answers count), instances drawn at random (fresh) and notes of people (noted). So are
-    certificates: at equal costs, a program may answer otherwise on another machine. A question that was asked again
+    begun (summarising; their answers count), instances drawn at random (fresh), notes of people (noted), and what
+    happened to workers of a cluster (worker, machine_lost). So are the place where a program ran, and certificates: at
+    equal costs, a program may answer otherwise on another machine. A question that was asked again
     after a crash counts once, with its last content at its first place: other generations may have ended in between.
     Confirmations count after all other events: `position` says which of them a choice knew.
     """

@@ -45,6 +45,7 @@ def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationD
         confirmed=None if orders is None else read_as(OrderRange, orders),
         self_judged=evaluation.get("self_judged", False),
         claimed=made.claimed,
+        on=made.on,
     )
 
 

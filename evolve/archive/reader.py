@@ -1,6 +1,7 @@
 """Reading a run: the state that its events add up to, and its texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self, cast
 
@@ -456,7 +457,7 @@ class RunReader(State):
         """The whole evaluation of a program, read from the journal again."""
         document = self.journal.document_at(*self.places[record.generation])
         try:
-            return Evaluation.from_json(document["evaluation"])
+            return replace(Evaluation.from_json(document["evaluation"]), on=record.on)
         except (KeyError, ValueError, TypeError, IndexError) as cause:
             raise ArchiveError(
                 f"{self.journal.path}: the evaluation of generation {record.generation} is damaged "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evaluator.evaluation import OrderRange, Outcome, Scored
+from evaluator.evaluation import EvaluatedOn, OrderRange, Outcome, Scored
 from evolve.archive.events import AskedEvent, ForeignClaim, FreshEvent, FreshState, MetaAnsweredEvent, Status
 from evolve.archive.reports import InsightsReport, MetaState
 from evolve.core.completion import Completion, Followed, MetaKey, PatchKey
@@ -16,7 +16,7 @@ COSTS_KEPT = 1000
 EVALUATED_REASONS = frozenset(outcome.value for outcome in Outcome if outcome is not Outcome.OK)
 """Reasons of `refused` events that send a program's failed evaluation back to its model."""
 
-OPEN = (Status.ASKED, Status.ANSWERED)
+OPEN = (Status.ASKED, Status.ANSWERED, Status.MACHINE_LOST)
 """The statuses of a generation that has not ended."""
 
 
@@ -55,6 +55,7 @@ class ProgramRecord(Scored):
     stale: bool = False  # an earlier judge made its score: it is shown, and never compared
     excluded: bool = False  # a person took it out of choice and best
     claimed: ForeignClaim | None = None  # what the folder that it was imported from states of it
+    on: EvaluatedOn | None = None  # where the verdict that counts was found, if not on the head
 
     @property
     def score_as(self) -> tuple[str, int]:

@@ -1,6 +1,6 @@
 """The state of a run: the sum of its events, for a run that is written as for one that is opened."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from evolve.archive.events import (
     FreshState,
     HeldOutEvent,
     LostEvent,
+    MachineLostEvent,
     MetaAnsweredEvent,
     NotedEvent,
     ProgramEvent,
@@ -36,6 +37,7 @@ from evolve.archive.events import (
     SummarisedEvent,
     SummarisingEvent,
     TuningBaselineEvent,
+    WorkerEvent,
 )
 from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
@@ -51,7 +53,7 @@ from evolve.archive.records import (
     Moment,
     ProgramRecord,
 )
-from evolve.archive.timeline import Timeline
+from evolve.archive.timeline import Timeline, WorkerPace
 from evolve.core.completion import PatchKey, RequestKey
 
 _AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
@@ -63,6 +65,7 @@ _MAY_FOLLOW: Mapping[type, tuple[Status, ...]] = {
     LostEvent: (Status.ASKED,),
     RefusedEvent: (Status.ASKED, Status.ANSWERED),  # there was no answer, or none that can be used
     EvaluatedEvent: (Status.ANSWERED,),
+    MachineLostEvent: (Status.ANSWERED,),
 }
 
 
@@ -93,13 +96,17 @@ class State:
         self.confirmed: dict[int, None] = {}  # generations that were the best under the present judge
         self.refuted: dict[int, None] = {}  # generations whose confirmation did not make them the best
         self.waiting: list[int] = []  # candidates: generations above the best, not confirmed yet
-        self.improving: set[int] = set()  # the candidates that the funnel counts as improved
+        self.improving: set[int] = set()  # the programs that the funnel counts as improved
         self.leading: int | None = None  # the candidate that is confirmed now, or next
         self.ended_at_lead = 0  # how many had ended when its turn came
         # By generation: how many had ended when its verdict was confirmed or withdrawn, and its record until then.
         self.first: dict[int, tuple[int, ProgramRecord]] = {}
         self.excluded: dict[int, None] = {}  # generations
-        self.outdated: dict[int, None] = {}  # generations to score again, since the evaluator changed
+        # Generations to score again, since the evaluator changed or the worker that evaluated them was expelled.
+        self.outdated: dict[int, None] = {}
+        self.workers: dict[str, WorkerEvent] = {}  # by name: what happened to it last
+        self.worked = WorkerPace()
+        self.machines_lost: dict[int, str] = {}  # by generation: why its program was not evaluated
         self.next_generation = 0
         self.ends: list[int] = []  # generations that have ended, in that order
         self.turns: list[tuple[int, bool]] = []  # what a search knows: `ends`, and (True) confirmations
@@ -135,19 +142,19 @@ class State:
                     raise ValueError(f"{name} for {event.programs} programs: {len(self.programs)} are on record")
             case AuditedEvent():
                 audited = {*event.holds, *event.unjudged, *(fallen["generation"] for fallen in event.falls)}
-                if not audited <= self.statuses.keys():
-                    raise ValueError(f"{name}: there is no generation {min(audited - self.statuses.keys())}")
+                _require_all(audited, self.statuses, name)
             case TuningBaselineEvent():
                 if not self.programs:
                     raise ValueError(f"{name}: there is no initial program")
             case NotedEvent():
-                if event.generation not in self.statuses:
-                    raise ValueError(f"{name} for generation {event.generation}: there is no such generation")
+                _require_all({event.generation}, self.statuses, name)
             case HeldOutEvent() | FreshEvent() | ReorderedEvent() | RescoredEvent() | ExcludedEvent():
                 program = self.by_generation.get(event.generation)
                 if program is None or not self._is_awaited(event, program):
                     raise ValueError(f"{name} for generation {event.generation}: no program there waits for it")
-            case AskedEvent() | AnsweredEvent() | RefusedEvent() | EvaluatedEvent() | LostEvent():
+            case WorkerEvent():
+                _require_all(set(event.rescore), self.by_generation, name)
+            case AskedEvent() | AnsweredEvent() | RefusedEvent() | EvaluatedEvent() | LostEvent() | MachineLostEvent():
                 self._check_attempt(event)
 
     def _check_attempt(self, event: AttemptEvent) -> None:
@@ -180,7 +187,7 @@ class State:
             case HeldOutEvent():
                 return program.generation not in self.held_out_scores
             case RescoredEvent():
-                return program.stale or program.generation == self.leading
+                return program.stale or program.generation == self.leading or program.generation in self.outdated
             case ExcludedEvent():
                 return bool(program.parents) and not program.excluded
         return True
@@ -305,9 +312,11 @@ class State:
     def _rescored(self, event: RescoredEvent) -> None:
         old = self.by_generation[event.generation]
         scored = program_record(old, event.evaluation)
-        record = self._withhold_claim(replace(scored, moment=old.moment, excluded=old.excluded))
-        if not old.stale:
+        record = self._withhold_claim(replace(scored, moment=old.moment, excluded=old.excluded, on=None))
+        if record.generation in self.waiting:
             self._settle(old, record)
+        elif not old.stale:
+            self._revise(old, record)
         self.outdated.pop(record.generation, None)
         self._keep(record)
         self._certify(record.generation, event)
@@ -326,6 +335,32 @@ class State:
         if not record.correct and record.parents:
             before, improved = self.funnel, record.generation in self.improving
             self.funnel = replace(before, correct=before.correct - 1, improved=before.improved - improved)
+
+    def _revise(self, old: ProgramRecord, record: ProgramRecord) -> None:
+        """A program that an expelled worker evaluated was scored again, and is no candidate."""
+        generation = record.generation
+        self.first[generation] = len(self.ends), old
+        self.turns.append((generation, True))
+        if record.parents:
+            before, improved = self.funnel, improves(record, self.by_commit[record.parents[0]])
+            self.funnel = replace(
+                before,
+                correct=before.correct + record.correct - old.correct,
+                improved=before.improved + improved - (generation in self.improving),
+            )
+            (self.improving.add if improved else self.improving.discard)(generation)
+
+    def unconfirmed_of(self, worker: str) -> Sequence[int]:
+        """The generations whose verdict that counts is the word of a worker."""
+        return [record.generation for record in self.programs if record.on is not None and record.on.worker == worker]
+
+    def _worker(self, event: WorkerEvent) -> None:
+        self.workers[event.worker] = event
+        self.outdated |= dict.fromkeys(event.rescore)
+
+    def _machine_lost(self, event: MachineLostEvent) -> None:
+        self.machines_lost[event.generation] = event.why
+        self._set_status(event.generation, Status.MACHINE_LOST)
 
     def _keep(self, record: ProgramRecord) -> None:
         """Put a record in the place of the program's old one."""
@@ -420,6 +455,8 @@ class State:
 
     def _evaluated(self, event: EvaluatedEvent) -> None:
         record = self._withhold_claim(replace(program_record(event, event.evaluation), moment=self._moment()))
+        if event.on is not None:
+            self.worked.add(event.on.worker, event.t)
         generation, attempt = record.generation, event.attempt
         self._index[generation] = len(self.programs)
         self.programs.append(record)
@@ -429,7 +466,7 @@ class State:
             parent = self.by_commit[record.parents[0]]
             improved = improves(record, parent)
             self._count(applied=True, new=True, correct=record.correct, improved=improved)
-            if improved and event.provisional:
+            if improved:
                 self.improving.add(generation)
             self.questions[generation][attempt] = replace(
                 self.questions[generation][attempt], status=Status.EVALUATED, followed=event.followed
@@ -519,9 +556,17 @@ CONSEQUENCES: Final[Mapping[type, Callable[[State, Any], None]]] = {
     ClosedEvent: State._summarised,
     TuningBaselineEvent: State._tuned,
     AuditedEvent: State._audited,
+    MachineLostEvent: State._machine_lost,
+    WorkerEvent: State._worker,
     NotedEvent: lambda state, event: None,  # the timeline has it; nothing else follows from it
 }
 """What each kind of event changes."""
+
+
+def _require_all(generations: Set[int], known: Mapping[int, object], name: str) -> None:
+    """Raise ValueError unless all these generations are known."""
+    if unknown := generations - known.keys():
+        raise ValueError(f"{name}: there is no generation {min(unknown)}")
 
 
 def _meta_after(meta: MetaRecord, event: RoundEvent, *, asked: int) -> MetaRecord:

@@ -2,6 +2,7 @@
 
 import itertools
 from bisect import bisect_right
+from collections import Counter, deque
 from typing import Final
 
 from evolve.archive.events import (
@@ -23,6 +24,26 @@ from evolve.core.completion import Adaptation, MetaKey, PatchKey
 from evolve.core.program import PatchKind
 
 _CLOCKS_DIFFER_S: Final = 0.01
+
+_KEPT: Final = 600
+"""How many evaluations of a worker its pace is counted over, at most."""
+
+
+class WorkerPace:
+    """How many programs each worker of a cluster has evaluated, and when it did the last ones (wall seconds)."""
+
+    def __init__(self) -> None:
+        self.done = Counter[str]()
+        self._times: dict[str, deque[float]] = {}
+
+    def add(self, worker: str, t: float) -> None:
+        """A worker's evaluation is on record."""
+        self.done[worker] += 1
+        self._times.setdefault(worker, deque(maxlen=_KEPT)).append(t)
+
+    def since(self, worker: str, t: float) -> int:
+        """How many of the last ones came after `t`."""
+        return sum(at > t for at in self._times.get(worker, ()))
 
 
 class Timeline:

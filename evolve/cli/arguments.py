@@ -46,7 +46,6 @@ def _run(parser: argparse.ArgumentParser) -> None:
 def _resume(parser: argparse.ArgumentParser) -> None:
     _of_a_run(parser)
     _limits(parser)
-    parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
     parser.add_argument("--yes", action="store_true", help="answer yes to every question except that of --trust")
     _of_a_foreign_task(parser, "use the models, keys, code and folders that somebody else's run names")
     parser.add_argument(
@@ -347,6 +346,11 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", metavar="T", help="check a task instead (its folder): is it sound, is anything missing?"
     )
+    parser.add_argument(
+        "--workers",
+        metavar="ADDRESS",
+        help="check a cluster instead (dask://HOST:PORT): which workers would evaluate programs of the task?",
+    )
     _json(parser)
 
 
@@ -415,6 +419,12 @@ def _limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget-tokens", type=int, metavar="N", help="stop before the run uses more than N tokens")
     parser.add_argument("--budget-calls", type=int, metavar="N", help="stop after N requests to models")
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals at a time; 1 makes a run repeatable")
+    parser.add_argument(
+        "--workers",
+        type=_number_or_address,
+        metavar="W",
+        help="evaluator processes, or a cluster: dask://HOST:PORT, dask:local:4",
+    )
 
 
 def _of_a_session(parser: argparse.ArgumentParser, settings: str) -> None:
@@ -429,6 +439,11 @@ def _of_a_session(parser: argparse.ArgumentParser, settings: str) -> None:
         help="at the end, tune the initial program's numbers for comparison, with as many evaluations as K proposals",
     )
     parser.add_argument("--view", action="store_true", help="show the run in a browser while this command lasts")
+
+
+def _number_or_address(text: str) -> int | str:
+    """A number if it is one, else the text: the configuration checks both."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
 
 
 def positive(text: str) -> int:

@@ -57,11 +57,14 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
     output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     output.say(_describe_models(session))
-    in_flight = f"{counted(config.parallel, 'proposal')} at a time on {counted(config.workers, 'worker')}"
-    output.say(f"Seed {config.seed}, {in_flight}, sandbox level {evaluators.evaluator.sandbox}.")
+    place = f"the cluster {config.workers}" if config.cluster else counted(config.processes, "worker")
+    in_flight = f"{counted(config.parallel, 'proposal')} at a time on {place}"
+    output.say(f"Seed {config.seed}, {in_flight}, sandbox level {evaluators.level}.")
+    if config.cluster and evaluators.task.uses_clock:
+        output.say("The score is a speed: programs are measured on this machine, and none on the cluster.")
     if evaluators.task.self_judged:
         output.say("Scores are self-judged: a program shares the process that scores it, as the task has no judge.py.")
-    if short := memory_shortage(config.workers, evaluators.evaluator.suite.limits.memory_mb):
+    if short := memory_shortage(config.processes, evaluators.evaluator.suite.limits.memory_mb):
         output.say(f"WARNING  {short}.", Tone.BAD)
     sys.stdout.flush()
     interrupt, before = threading.Event(), _calls_and_answers(archive)
@@ -105,7 +108,7 @@ def _measure_baseline(session: Session, proposals: int, interrupt: threading.Eve
                 session.archive,
                 session.evaluators,
                 proposals,
-                workers=session.config.workers,
+                workers=session.config.processes,
                 tell=lambda done, best: shown.step(),
                 stopped=interrupt.is_set,
             )
@@ -207,7 +210,7 @@ def _because(session: Session, reason: StopReason) -> str:
         case StopReason.UNREACHABLE:
             (message, _), *_ = _failed_calls(archive).most_common(1) or [("see the last error above.", 0)]
             return one_line(message, 200)
-        case StopReason.TASK:
+        case StopReason.TASK | StopReason.MACHINE:
             return "see its message above."
         case StopReason.INTERRUPTED:
             return "every answer and every score is recorded."

@@ -4,6 +4,7 @@ import argparse
 
 from evaluator.check import Finding
 from evolve.apps.doctor import machine
+from evolve.apps.doctor.cluster import check_cluster
 from evolve.apps.doctor.endpoints import check_models
 from evolve.apps.doctor.task import examine_task
 from evolve.cli import output
@@ -19,7 +20,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Run every check: 0 when all that evolve needs works, else 1. Raises InputError."""
     config = _models(arguments)
     output.show_warnings()
-    if arguments.task is None:
+    if arguments.workers is not None:
+        with output.progress("asking the workers"):
+            checks = check_cluster(arguments.workers, arguments.task)
+        conclusions = "The cluster evaluates programs.", "The cluster evaluates nothing yet."
+    elif arguments.task is None:
         with output.progress("testing this machine"):
             checks = machine.examine()
         conclusions = "Everything that evolve needs works here.", "Something that evolve needs does not work here."
@@ -63,6 +68,8 @@ def _models(arguments: argparse.Namespace) -> Config | None:
     if not config.models:
         where = file or "command line"
         raise InputError(f"--endpoint: no model is named ({where}); give a CONFIG.yaml with models, or --model M")
+    if arguments.workers is not None:
+        raise InputError("--workers and --endpoint: doctor tests either a cluster or models; give one of the two")
     if arguments.task is not None:
         raise InputError("--task and --endpoint: doctor tests either a task or models; give one of the two")
     return config

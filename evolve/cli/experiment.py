@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     errors: dict[str, dict[str, Any]] = {}
     interrupted = False
     if left and not arguments.table:
-        at_once = arguments.at_once or max(1, available_cores() // max(each.config.workers for each in planned))
+        at_once = arguments.at_once or max(1, available_cores() // max(each.config.processes for each in planned))
         _print_line(arguments, _heading(plan, standings, min(at_once, len(left))))
         conductor = Conductor(left, at_once=at_once, confined=confined(arguments))
         interrupted = _conduct(arguments, conductor, errors, done=len(planned) - len(left), total=len(planned))

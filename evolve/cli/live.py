@@ -20,6 +20,7 @@ from evolve.progress import (
     Evaluated,
     Event,
     Failed,
+    MachineFailed,
     Phase,
     Progress,
     ServerTrouble,
@@ -27,15 +28,19 @@ from evolve.progress import (
     Summarised,
     TaskFailed,
     Warned,
+    WorkerChanged,
 )
 from evolve.review.calls import paid_text, spending_text
 from evolve.review.catalogue import model_lines
 from evolve.review.scores import SELF_JUDGED, held_out_text, orders_text, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
 from evolve.review.texts import counted, duration_text
+from evolve.review.workers import changed_worker_text, workers_summary, workers_text
 
 HEARTBEAT_S = 10.0
 """The longest silence of a run that prints plain lines."""
+_WORKERS_SHOWN = 6
+"""How many workers the panel names."""
 _PHASES_SHOWN = 4
 """How many generations in the same phase the panel names."""
 
@@ -70,6 +75,7 @@ class PlainScreen:
             under_way = f"  {_phases([longest], 1)}" if longest is not None else ""
             total = f"/{progress.generations}" if progress.generations else ""
             state = f"{progress.finished}{total} proposals  best {_best(progress)}"
+            state += f"  workers: {workers_summary(progress.workers)}" if progress.workers else ""
             troubles = "".join(f"  {trouble_text(trouble)}" for trouble in progress.troubles)
             self._print(f"{state}{under_way}{troubles}  {_rates(progress)}".rstrip(), progress)
 
@@ -110,7 +116,7 @@ class LiveScreen:
 
         line = self._lines.line(event)
         if line is not None:
-            bad = isinstance(event, Warned | Failed | ServerTrouble) or _failed(event)
+            bad = isinstance(event, Warned | Failed | MachineFailed | ServerTrouble) or _failed(event)
             style = "bold red" if bad else "green"
             with dropped_if_gone():
                 self._console.print(Text(f"[{duration_text(progress.elapsed_s):>6}] {line}", style=style))
@@ -156,6 +162,7 @@ def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
         ),
         *([("spent", spending_text(progress.spent))] if progress.spent else []),
         *([("models", model_lines(progress.models))] if len(progress.models) > 1 else []),
+        *([("workers", workers_text(progress.workers, shown=_WORKERS_SHOWN))] if progress.workers else []),
         ("time", f"elapsed {duration_text(progress.elapsed_s)}, remaining {left}"),
     ]
 
@@ -248,6 +255,10 @@ def _event_line(event: Event) -> str | None:
             return f"generation {generation} got no answer: {one_line(message, 300)}"
         case TaskFailed(message=message):
             return f"the task's own code failed: {one_line(message, 400)}"
+        case MachineFailed(generation=generation, message=message):
+            return f"generation {generation} is left to `resume`: {one_line(message, 400)}"
+        case WorkerChanged(event=worker):
+            return changed_worker_text(worker)
         case Adapted(changes=changes):
             adapted = ", ".join(f"{change.model}: {change}" for change in changes)
             return f"the endpoint rejected a parameter; adapted: {one_line(adapted, 300)}"

@@ -6,10 +6,10 @@ import platform
 import sys
 
 from evolve.cli import output
-from evolve.cluster.addresses import scheduler_address
 from evolve.cluster.confinement import TLS_VARIABLE
 from evolve.cluster.extra import require_dask
 from evolve.cluster.hosting import command_of, hosting_environment
+from evolve.core.clusters import scheduler_address
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,10 +11,11 @@ import threading
 from typing import BinaryIO, Final
 
 from evaluator.errors import SandboxError
+from evaluator.untrusted import one_line
 from evolve.cluster.calls import call
 from evolve.cluster.confinement import confine
 from evolve.cluster.engine import SchedulerClient, SchedulerGone
-from evolve.cluster.frames import CallEnded, FromBroker, Submit, ToBroker, Workers, framed, read_frame, to_broker
+from evolve.cluster.frames import CallLost, FromBroker, Submit, ToBroker, Workers, framed, read_frame, to_broker
 
 _LOOK_S: Final = 0.5
 """Seconds between two looks at the workers."""
@@ -46,7 +47,7 @@ class Broker:
         try:
             answer = await self._client.call(number, call, address, submitted.function, submitted.text)
         except Exception as cause:  # noqa: BLE001 - boundary: the head decides what a failed call means
-            answer = CallEnded(call=number, ok=False, text=f"the broker could not make a call ({cause!r:.200})")
+            answer = CallLost(call=number, why=f"the broker could not make a call ({one_line(repr(cause), 200)})")
         finally:
             del self._running[number]
         self._send(answer)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from evaluator.recording import MOST_RECORDED
 from evaluator.untrusted import one_line
-from evolve.cluster.frames import CallEnded, CallOdd, FromBroker, SeenWorker
+from evolve.cluster.frames import CallEnded, CallLost, CallOdd, FromBroker, SeenWorker
 
 _CONNECT_S: Final = 10.0
 _ANSWER_S: Final = 30.0
@@ -133,7 +133,7 @@ class SchedulerClient:
         try:
             await wait(future)
             if future.status != "finished":
-                return CallEnded(call=number, ok=False, text=f"its call ended as {future.status}")
+                return CallLost(call=number, why=f"its call ended as {future.status}")
             return await self._result(number, future)
         finally:
             future.release()

@@ -78,17 +78,26 @@ class CallOdd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallLost:
+    """From the broker: a call has no end, since its worker or the scheduler is gone."""
+
+    kind: Literal["lost"] = "lost"
+    call: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _ToBroker:
     message: Submit | Cancel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FromBroker:
-    message: Workers | CallEnded | CallOdd
+    message: Workers | CallEnded | CallOdd | CallLost
 
 
 ToBroker = Submit | Cancel
-FromBroker = Workers | CallEnded | CallOdd
+FromBroker = Workers | CallEnded | CallOdd | CallLost
 
 
 def framed(message: ToBroker | FromBroker) -> bytes:

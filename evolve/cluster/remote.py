@@ -24,13 +24,13 @@ from evaluator.remote import Reported, WorkerActivity, WorkerLost, WorkerReport,
 from evaluator.sandbox.turns import SLICE_S, Cancellation
 from evaluator.task import Suite, Task
 from evaluator.untrusted import one_line
-from evolve.cluster.addresses import ClusterAddress
 from evolve.cluster.confinement import environment
 from evolve.cluster.describing import describe
 from evolve.cluster.engine import is_loopback
 from evolve.cluster.extra import require_dask
 from evolve.cluster.frames import (
     CallEnded,
+    CallLost,
     CallOdd,
     Cancel,
     FrameError,
@@ -46,6 +46,7 @@ from evolve.cluster.local import LocalCluster
 from evolve.cluster.packing import digest_of, pack
 from evolve.cluster.roster import Member, Roster
 from evolve.cluster.serving import EVALUATE, OPEN, Opening, ProgramToRun
+from evolve.core.clusters import ClusterAddress
 from evolve.core.invocation import anywhere
 
 _CLOSING_S: Final = 5.0
@@ -332,7 +333,9 @@ class ClusterRemote:
         call = self._calls.get(message.call)
         if call is None:  # nobody waits for it any more, or nobody ever did
             return
-        if call.opens:
+        if isinstance(message, CallLost):
+            self._lose(self._roster.lose(call.member, one_line(message.why, 300)))
+        elif call.opens:
             del self._calls[message.call]
             self._opened(message.call, call.member, message)
         else:

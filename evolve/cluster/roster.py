@@ -105,9 +105,8 @@ class Roster:
         """The report of a worker that was opening."""
         if member.activity is not WorkerActivity.OPENING:  # expelled in the meantime
             return
-        member.report = report
         member.level, member.host = one_line(report.level, 20), one_line(report.host, 60)
-        why = refusal(report, self._head, self._level)
+        member.report, why = report, refusal(report, self._head, self._level)
         member.activity, member.why = (WorkerActivity.REFUSED if why else WorkerActivity.IDLE), why
 
     def refuse(self, member: Member, why: str) -> None:

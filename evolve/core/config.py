@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from evaluator.input_files import Location, Section, checked
 from evaluator.places import DEFAULT_TASK, resolve_path
+from evolve.core.clusters import ClusterAddress, read_address
 from evolve.core.errors import InputError
 from evolve.core.prices import host_of, price_of
 from evolve.core.program import OFFLINE, TUNER
@@ -32,6 +33,21 @@ MOST_AT_ONCE = 1024
 def available_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _number_or_cluster(value: Any) -> Any:
+    """A number of processes, or the address of a cluster."""
+    if isinstance(value, str) and value.startswith("dask"):
+        try:
+            read_address(value)
+        except InputError as wrong:
+            raise ValueError(f"names no cluster: {wrong}") from None
+    elif type(value) is not int or not 0 < value <= MOST_AT_ONCE:
+        raise ValueError(
+            f"must be a number of evaluator processes from 1 to {MOST_AT_ONCE}, dask://HOST:PORT (the scheduler of a "
+            "cluster) or dask:local:N (N workers on this machine)"
+        )
+    return value
 
 
 class KindWeights(Section):
@@ -245,11 +261,23 @@ class Config(Section):
         le=MOST_AT_ONCE,
         description="proposals in flight; 1 makes a run repeatable",
     )
-    workers: int = Field(default_factory=available_cores, ge=1, le=MOST_AT_ONCE, description="evaluator processes")
+    workers: Annotated[int | str, BeforeValidator(_number_or_cluster)] = Field(
+        default_factory=available_cores, description="evaluator processes, or a cluster: dask://HOST:PORT, dask:local:N"
+    )
     attempts: int = Field(
         default=3, ge=1, description="the most attempts of one proposal, while its answers are unusable"
     )
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
+
+    @property
+    def cluster(self) -> ClusterAddress | None:
+        """The cluster that evaluates; None where this machine does."""
+        return read_address(self.workers) if isinstance(self.workers, str) else None
+
+    @property
+    def processes(self) -> int:
+        """How many evaluator processes this machine has. On a cluster they confirm and check."""
+        return self.workers if isinstance(self.workers, int) else available_cores()
 
     @property
     def key_variables(self) -> list[str]:

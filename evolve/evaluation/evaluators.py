@@ -6,42 +6,87 @@ decision of the search depends on it.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from evaluator.evaluation import Evaluation
 from evaluator.opening import open_evaluator
+from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerState
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.events import HeldOutEvent
+from evolve.cluster.remote import open_remote
+from evolve.core.clusters import ClusterAddress
+from evolve.evaluation.elsewhere import Checked, Elsewhere, FalseWord, checked, is_drawn
 from evolve.evaluation.generalisation import Open, record_held_out
 from evolve.seams import Evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """A best's evaluation with its strict report, and that on the held-out suite: None where there is none."""
+    """A best's evaluation with its strict report, and that on the held-out suite: None where there is none. `refutes`
+    is the worker that reported another verdict before, if one did."""
 
     evaluation: Evaluation
     held_out: Evaluation | None = None
+    refutes: FalseWord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorPair:
-    """The evaluators of a run, of its suite and of the held-out suite; both may be called from several threads."""
+    """The evaluators of a run on this machine, of its suite and of the held-out suite, and (`elsewhere`) the cluster
+    that evaluates most programs, if there is one. All may be called from several threads."""
 
     task: Task
     evaluator: Evaluator
     held_out: Evaluator | None
     others: Open | None = None  # for further suites of the task
+    elsewhere: Elsewhere | None = None
+    seed: int = 0
+
+    def evaluate(self, source: str, *, generation: int) -> Checked:
+        """The evaluation of the program of a generation: on the cluster, if there is one; of those that are drawn by
+        the seed at home as well, which counts then. Raises MachineLost, too."""
+        if self.elsewhere is None:
+            return Checked(evaluation=self.evaluator.evaluate(source))
+        evaluation = self.elsewhere.evaluate(source)
+        if evaluation.on is None or not is_drawn(self.seed, generation):
+            return Checked(evaluation=evaluation)
+        return self._checked(source, evaluation)
+
+    def workers(self) -> tuple[WorkerState, ...]:
+        """The workers of the cluster; none without one."""
+        return () if self.elsewhere is None else self.elsewhere.workers()
+
+    @property
+    def level(self) -> str:
+        """The lowest sandbox level that programs run in."""
+        return self.evaluator.sandbox if self.elsewhere is None else self.elsewhere.level
+
+    def room(self, processes: int) -> int:
+        """How many programs can be evaluated at a time, where this machine has that many `processes`."""
+        if self.elsewhere is None:
+            return processes
+        return max(
+            1, sum(worker.state in (WorkerActivity.IDLE, WorkerActivity.BUSY) for worker in self.elsewhere.workers())
+        )
+
+    def _checked(self, source: str, evaluation: Evaluation) -> Checked:
+        """The evaluation at home in place of a worker's. A worker that it refutes gets nothing more to do."""
+        at_home = checked(evaluation, partial(self.evaluator.evaluate, source))
+        if at_home.refutes is not None and self.elsewhere is not None:
+            self.elsewhere.expel(at_home.refutes)
+        return at_home
 
     def confirm(self, source: str, evaluation: Evaluation) -> Confirmation:
-        """What becomes of the evaluation of a program that would be the best."""
-        examined = self.evaluator.examine(source, evaluation)
+        """What becomes of the evaluation of a program that would be the best. A worker's counts for nothing here: the
+        program is evaluated at home first."""
+        own = Checked(evaluation=evaluation) if evaluation.on is None else self._checked(source, evaluation)
+        examined = self.evaluator.examine(source, own.evaluation) if own.evaluation.correct else own.evaluation
         held_out = self.held_out.evaluate(source) if self.held_out is not None and examined.correct else None
-        return Confirmation(evaluation=examined, held_out=held_out)
+        return Confirmation(evaluation=examined, held_out=held_out, refutes=own.refutes)
 
     def confirm_if_best(self, archive: Archive, generation: int, source: str, evaluation: Evaluation) -> Confirmation:
         """The evaluation of a program of a run, confirmed if that program would be the best of the run."""
@@ -65,6 +110,8 @@ class EvaluatorPair:
 
     def cancel(self) -> None:
         """End what is being evaluated, in any thread: EvaluationCancelled is raised there."""
+        if self.elsewhere is not None:
+            self.elsewhere.cancel()
         self.evaluator.cancel()
         if self.held_out is not None:
             self.held_out.cancel()
@@ -73,7 +120,7 @@ class EvaluatorPair:
         """What a run's scores depend on: a run goes on only where all of it is the same."""
         return {
             "evaluator_version": self.evaluator.version,
-            "sandbox": self.evaluator.sandbox,
+            "sandbox": self.level,
             "task_digest": self.task.digest,
             "held_out": None if self.held_out is None else self.held_out.version,
         }
@@ -88,21 +135,31 @@ def open_evaluators(
     control: str,
     confined: SandboxOptions = STRONGEST,
     seed: int = 0,
+    cluster: ClusterAddress | None = None,
 ) -> Iterator[EvaluatorPair]:
     """The evaluators of a suite (None: the task's default) and of its held-out suite. `control` is the run's initial
-    program, which tells the machine's faults from a program's; `confined` and `seed` are the evaluators'.
+    program, which tells the machine's faults from a program's; `confined` and `seed` are the evaluators'. Most programs
+    are evaluated on the `cluster`, if there is one, and the rest on this machine.
 
-    Raises TaskError, SandboxError.
+    Raises TaskError, SandboxError; with a cluster MachineError and HarnessError, too.
     """
     chosen, opened = task.suite(suite), partial(open_evaluator, task, control=control, confined=confined, seed=seed)
     others = partial(opened, workers=1, alone=True)
-    with opened(chosen, workers=workers) as evaluator:
-        if chosen.held_out is None:
-            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None, others=others)
-            return
-        # Bests are rare: one worker does.
-        with others(task.suite(chosen.held_out)) as held_out:
-            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=held_out, others=others)
+    with ExitStack() as stack:
+        evaluator = opened(chosen, workers=workers)
+        stack.enter_context(evaluator)
+        held_out = None
+        if chosen.held_out is not None:
+            held_out = others(task.suite(chosen.held_out))  # bests are rare: one worker does
+            stack.enter_context(held_out)
+        elsewhere = None
+        if cluster is not None:
+            level = confined.require_level or evaluator.sandbox
+            remote = stack.enter_context(open_remote(cluster, task, chosen, control=control, level=level))
+            elsewhere = Elsewhere(RemoteEvaluator(evaluator, remote, timed=task.uses_clock), control)
+        yield EvaluatorPair(
+            task=task, evaluator=evaluator, held_out=held_out, others=others, elsewhere=elsewhere, seed=seed
+        )
 
 
 def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:

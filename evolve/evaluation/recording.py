@@ -1,8 +1,10 @@
 """Questions, the programs that answer them, and what is scored again go on record."""
 
 from collections.abc import Callable
+from typing import Final
 
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import EvaluatedOn, Evaluation
+from evaluator.untrusted import one_line
 from evaluator.waiting import threads
 from evolve.archive.archive import Archive
 from evolve.archive.events import AskedEvent, EvaluatedEvent, HeldOutEvent, verdict_of
@@ -12,6 +14,8 @@ from evolve.core.program import Origin
 from evolve.evaluation.evaluators import Confirmation, EvaluatorPair
 from evolve.patch.format import format_patch
 from evolve.proposal import Choice, NewProgram
+
+_MOST_NAME: Final = 200
 
 
 def question_of(number: int, attempt: int, choice: Choice) -> AskedEvent:
@@ -58,9 +62,15 @@ def record_program(
         evaluation=verdict_of(evaluation),
         provisional=provisional and archive.reader.would_be_best(question.generation, evaluation),
         followed=followed,
+        on=None if evaluation.on is None else _place(evaluation.on),
     )
     patch_text = format_patch(program.patch)
     return archive.evaluated(event, source=program.source, patch_text=patch_text, answers=evaluation.answers)
+
+
+def _place(on: EvaluatedOn) -> EvaluatedOn:
+    """Where a program ran, with names as an event holds them: a worker chose its own."""
+    return EvaluatedOn(host=one_line(on.host, _MOST_NAME) or "?", worker=one_line(on.worker, _MOST_NAME) or "?")
 
 
 def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: Callable[[int, int], None]) -> None:

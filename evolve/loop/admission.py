@@ -20,7 +20,7 @@ GRACE_S = 1.0
 """How long evaluations under way may still take once a limit is reached; what is cut off is evaluated on resume."""
 UNREACHABLE_AFTER = 5
 """The run ends after this many generations in a row without an answer, each after its retries."""
-_DRAINING = (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE, StopReason.TASK)
+_DRAINING = (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE, StopReason.TASK, StopReason.MACHINE)
 _UNCONFIRMED = (StopReason.INTERRUPTED, StopReason.TASK)
 """A session that ends so leaves what is being confirmed to the next one."""
 
@@ -154,6 +154,10 @@ class Admission:
         """Whether to confirm the program that leads the candidates for the best now."""
         return leading == self._to_confirm() and self._reason() not in _UNCONFIRMED
 
+    def scores_again(self, record: ProgramRecord) -> bool:
+        """Whether to score a program of an expelled worker again now. What is not done is left to the next session."""
+        return self._reason() in (None, StopReason.GENERATIONS, StopReason.PATIENCE)
+
     def confirmation_counts(self) -> bool:
         """Whether the result of a confirmation is to be recorded now."""
         return self._run.config.parallel > 1 or self._awaits_its_turn()
@@ -231,7 +235,7 @@ class Admission:
             return False
         most = most_under_way(
             parallel=config.parallel,
-            workers=config.workers,
+            workers=self._run.evaluators.room(config.processes),
             evaluation_s=under_way.usual_s(JobKind.EVALUATE),
             answer_s=under_way.usual_s(JobKind.ASK) if config.models else None,
         )

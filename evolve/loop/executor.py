@@ -26,6 +26,7 @@ class JobKind(StrEnum):
     TUNE = "tuning"
     EVALUATE = "evaluating"
     CONFIRM = "confirming"
+    RESCORE = "scoring again"
     SUMMARISE = "summarising"
 
 

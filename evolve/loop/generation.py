@@ -20,6 +20,7 @@ from evolve.lang.languages import language_of
 from evolve.loop.calls import Calls
 from evolve.loop.context import RunContext
 from evolve.loop.executor import BudgetReached, Job, JobKind, Steps
+from evolve.loop.workers import distrust
 from evolve.patch import PatchReason
 from evolve.progress import Confirmed, Evaluated, Refused, Summarised
 from evolve.proposal import Choice, NewProgram, Refusal, Request
@@ -68,8 +69,10 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             continue
         run.building[program.source_hash] = number
         try:
-            work = partial(run.evaluators.evaluator.evaluate, program.source)
-            evaluation = yield Job(kind=JobKind.EVALUATE, work=work, generation=number)
+            work = partial(run.evaluators.evaluate, program.source, generation=number)
+            judged = yield Job(kind=JobKind.EVALUATE, work=work, generation=number)
+            distrust(run, judged.refutes)
+            evaluation = judged.evaluation
             if not final and _goes_back(run, evaluation, refusals):
                 message = failure_message(evaluation, program.source)
                 _refuse(run, number, attempt, PatchError(evaluation.outcome, message), followed=followed)
@@ -89,6 +92,7 @@ def confirming(run: RunContext) -> Steps:
     assert before is not None
     work = partial(run.evaluators.confirm, reader.source(before), reader.evaluation(before))
     confirmation = yield Job(kind=JobKind.CONFIRM, work=work, generation=before.generation)
+    distrust(run, confirmation.refutes)
     position = reader.position
     held_out = record_confirmed(run.archive, run.evaluators, before, confirmation)
     record, detail = reader.find(before.commit), confirmation.evaluation.detail

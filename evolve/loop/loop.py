@@ -10,16 +10,20 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from evaluator.errors import EvaluationCancelled, TaskError
+from evaluator.untrusted import one_line
+from evolve.archive.events import MachineLostEvent
 from evolve.archive.ranking import reached_ceiling
 from evolve.archive.records import CONFIRMING, Unfinished
 from evolve.core.completion import CallFailed
+from evolve.evaluation.elsewhere import MachineLost
 from evolve.evaluation.evaluators import complete_held_out
 from evolve.insights.yields import ModelYields
 from evolve.loop.admission import UNREACHABLE_AFTER, Admission, Flow, UnderWay
 from evolve.loop.context import RunContext, RunServices
 from evolve.loop.executor import BudgetReached, Ended, Executor, Job, JobKind, Steps
 from evolve.loop.generation import confirming, generation, summarising
-from evolve.progress import Event, Failed, Phase, Progress, TaskFailed, Warned, time_left
+from evolve.loop.workers import record_workers, scoring_again, to_score_again
+from evolve.progress import Event, Failed, MachineFailed, Phase, Progress, TaskFailed, Warned, time_left
 from evolve.seams import Listener
 from evolve.search.stopping import ALARM_AFTER, AT_LIMIT, RecentEnd, SessionEnd, StopReason, alarm, recent_end
 from evolve.search.strategies import recall
@@ -28,6 +32,10 @@ TICK_S = 0.2
 _MOST_AT_ONCE = 100
 TASK_ERRORS = 3
 """The run ends after this many evaluations in a row that the task's own code did not survive."""
+MACHINES_LOST = 3
+"""The run ends after this many evaluations in a row that were lost with the workers of a cluster."""
+MOST_SAID = 2000
+"""Characters of the reason on record."""
 
 
 def restore(run: RunContext) -> list[Unfinished]:
@@ -66,6 +74,9 @@ class Loop:
         self._task_errors = 0
         self.task_error: TaskError | None = None
         """The last one for which a generation was left open."""
+        self._machines_lost = 0
+        self.machine_lost: MachineLost | None = None
+        """The same where the workers of a cluster were lost."""
         self._unanswered = False  # a limit was reached, and no model had answered
         self._before = self._archive.reader.ended
         self._yields = ModelYields()
@@ -94,6 +105,7 @@ class Loop:
             at_ceiling=evaluator.ceiling_is_proven and reached_ceiling(score, evaluator.ceiling),
             unanswered=self._unanswered,
             task_failed=self.task_error is not None,
+            machine_lost=self.machine_lost is not None,
             holds=best is not None and self._archive.reader.holds(best, CONFIRMING),
         )
 
@@ -112,6 +124,7 @@ class Loop:
                 self._run.calls.report_troubles()
                 self._listener.tick(self._progress())
             self._to_take.extend(ended or ())
+            record_workers(self._run)
             while self._to_take:
                 self._fail_before(self._to_take[0])  # it stays there, to be kept if that raises
                 self._take(self._to_take.popleft())
@@ -129,6 +142,7 @@ class Loop:
     def _schedule(self) -> None:
         """Begin as many generations as may be in flight, those that were cut off first, and a report that is due."""
         self._confirm()
+        self._score_again()
         cut_off, admission = self._under_way.cut_off, self._admission
         while cut_off and admission.takes_up(cut_off[0]):
             begun = cut_off.popleft()
@@ -149,6 +163,13 @@ class Loop:
         leading, under_way = self._archive.reader.would_lead, self._under_way.count(JobKind.CONFIRM)
         if leading is not None and not under_way and self._confirmed is None and self._admission.confirms(leading):
             self._begin(confirming(self._run))
+
+    def _score_again(self) -> None:
+        """Begin to score again what an expelled worker reported."""
+        busy = {job.generation for job in self._under_way.flows if job.kind is JobKind.RESCORE}
+        for record in to_score_again(self._run):
+            if record.generation not in busy and self._admission.scores_again(record):
+                self._begin(scoring_again(self._run, record))
 
     def _begin_report(self) -> None:
         """Begin an insights report at the very event that makes it due, however many events come at once."""
@@ -190,6 +211,9 @@ class Loop:
             self._without_answer(flow, failed)
         except EvaluationCancelled:
             flow.steps.close()
+        except MachineLost as lost:
+            flow.steps.close()  # with its answer on record: `resume` evaluates it
+            self._machine_lost(flow, lost)
         except TaskError as wrong:
             if kind is JobKind.CONFIRM:
                 self._under_way.given_up = ended.job.generation  # a later session tries again
@@ -199,7 +223,7 @@ class Loop:
             if kind in self._under_way.took:
                 self._under_way.took[kind].append(ended.took_s)
             if kind is JobKind.EVALUATE:
-                self._task_errors = 0
+                self._task_errors = self._machines_lost = 0
             go_on = partial(self._advance, flow, partial(flow.steps.send, result))
             if kind is JobKind.CONFIRM:
                 self._confirmed = go_on
@@ -259,6 +283,17 @@ class Loop:
         if self._task_errors >= TASK_ERRORS:
             self._admission.stop(StopReason.TASK)
 
+    def _machine_lost(self, flow: Flow, lost: MachineLost) -> None:
+        self.machine_lost = lost
+        self._machines_lost += 1
+        if flow.number is not None:
+            attempt = self._archive.reader.attempts(flow.number)[-1].attempt
+            why = one_line(str(lost), MOST_SAID)
+            self._archive.add(MachineLostEvent(generation=flow.number, attempt=attempt, why=why))
+            self.tell(MachineFailed(generation=flow.number, message=str(lost)))
+        if self._machines_lost >= MACHINES_LOST:
+            self._admission.stop(StopReason.MACHINE)
+
     def _ended(self, flow: Flow) -> None:
         if flow.number is None:
             return
@@ -289,6 +324,7 @@ class Loop:
             troubles=self._run.calls.troubles.current(),
             spent=reader.spent,
             models=self._yields.of_archive(reader),
+            workers=self._run.evaluators.workers(),
             elapsed_s=now - self._began,
             time_left_s=time_left(
                 finished=finished,

@@ -18,8 +18,8 @@ from evolve.archive.archive import Archive
 from evolve.archive.git import require_git
 from evolve.archive.ranking import worth_rescoring
 from evolve.core.completion import Adaptation
-from evolve.core.config import Config, render_config
-from evolve.core.errors import ArchiveError, InputError
+from evolve.core.config import MOST_AT_ONCE, Config, render_config
+from evolve.core.errors import ArchiveError, InputError, MachineError
 from evolve.core.files import require_disk
 from evolve.core.invocation import command
 from evolve.core.program import normalised_hash
@@ -74,10 +74,13 @@ class Session(RunServices):
     def run(self, listener: Listener, interrupt: threading.Event) -> StopReason:
         """Evolve until a limit is reached or `interrupt` is set.
 
-        Raises TaskError when generations were left open for what the task's own code did wrong.
+        Raises TaskError when generations were left open for what the task's own code did wrong, MachineError when they
+        were since workers of a cluster were lost.
         """
         asking = self.config.parallel + elsewhere(self.config) + 1
-        executor = ThreadExecutor(asking=asking, evaluating=self.config.workers, cancel=self.evaluators.cancel)
+        # Workers come and go; threads begin when they are needed.
+        evaluating = self.config.processes if self.config.cluster is None else MOST_AT_ONCE
+        executor = ThreadExecutor(asking=asking, evaluating=evaluating, cancel=self.evaluators.cancel)
         loop = Loop(self, executor, listener, partial(Admission, executor=executor, interrupt=interrupt))
         if not self.resumed:
             reader = self.archive.reader
@@ -98,6 +101,8 @@ class Session(RunServices):
         verify_on_fresh_instances(self.archive, pair.task, suite, pair.others, interrupt=interrupt, tell=loop.tell)
         reason = conclude(loop.ending(limit, interrupted=interrupt.is_set()))
         self.archive.stopped(reason.value)
+        if reason is StopReason.MACHINE:
+            raise MachineError(f"{loop.machine_lost}. The answers are kept")
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
                 f"{loop.task_error}. Its answers are kept: repair the task, then: "
@@ -129,7 +134,13 @@ def new_session(
     task = load_task(config.task)
     source = initial_source(config, task)
     with open_evaluators(
-        task, config.suite, workers=config.workers, control=source, confined=confined, seed=config.seed
+        task,
+        config.suite,
+        workers=config.processes,
+        control=source,
+        confined=confined,
+        seed=config.seed,
+        cluster=config.cluster,
     ) as evaluators:
         if folder.exists() and not numbered:
             raise ArchiveError(
@@ -175,7 +186,13 @@ def resumed_session(
         task = task_of_run(reader, config.task, verb="resume")
         control = reader.source(reader.programs[0]) if reader.programs else initial_source(config, task)
         with open_evaluators(
-            task, config.suite, workers=config.workers, control=control, confined=confined, seed=config.seed
+            task,
+            config.suite,
+            workers=config.processes,
+            control=control,
+            confined=confined,
+            seed=config.seed,
+            cluster=config.cluster,
         ) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
@@ -192,7 +209,7 @@ def resumed_session(
             for generation in excluded:
                 archive.excluded(generation)
             _complete_beginning(archive, config, evaluators)
-            rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
+            rescore_programs(archive, evaluators, workers=config.processes, tell=tell)
             require(task, reader.evaluation(reader.programs[0]))
             session = prepared(archive=archive, resumed=True, unnoted=unnoted)
             session.models.recall(reader)

@@ -28,6 +28,7 @@ from evolve.review.insights_reports import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import claim_text, fresh_json, score_json
 from evolve.review.verdict import failures
+from evolve.review.workers import place_json
 
 STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
 """The stages of a generation, in order."""
@@ -52,7 +53,7 @@ _SCORE: Final = """correct outcome combined_score metric direction value spread 
     gap_to_best_known beyond_best_known self_judged quarantined"""
 _TAKEN: Final = "cost_usd tokens tuning_evaluations t"
 _PROGRAM: Final = f"""generation commit parents island patch_kind patch_name model {_SCORE} metrics
-    overfitted excluded provisional claimed"""
+    overfitted excluded provisional claimed on"""
 _VERDICT: Final = """description quarantine held_out fresh reordered strict failures published_score detail feedback
     private sandbox evaluator_version peak_memory_mb"""
 
@@ -87,7 +88,7 @@ COLUMNS: Final = shape_of(
     inspirations=inspiration_generations value=correct_value score=combined_score base change=value_change medians
     best_after name=shown_name why {_TAKEN} seconds spent_usd_after tokens_after position held_out=held_out_value
     overfitted=why_overfitted excluded fallen stale features commit wins best_wins document guidance followed
-    held_out_gap=held_out_value_gap"""
+    held_out_gap=held_out_value_gap host"""
 )
 """A generation in the columns that pages are drawn from."""
 PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} audited excluded runtime_s claim")
@@ -268,11 +269,18 @@ class GenerationView:
     @property
     def ended_as(self) -> str:
         """How it ended, in a word or two."""
+        if self.is_machine_lost:
+            return "not evaluated: its workers were lost; `resume` evaluates it"
         if self.status in OPEN:
             return "not ended"
         if self.status is Status.EVALUATED:
             return "ok" if self.reason is None else self.reason
         return self.status.value if self.reason in (None, self.status.value) else f"{self.status.value}: {self.reason}"
+
+    @property
+    def is_machine_lost(self) -> bool:
+        """Whether its program waits for `resume`, since the workers that evaluated it were lost."""
+        return self.status is Status.MACHINE_LOST
 
     @property
     def is_failed(self) -> bool:
@@ -324,6 +332,8 @@ class GenerationView:
     def whole_fault(self) -> str:
         """Why it has no correct program: the refusal of its last answer, the quarantine of its program, or the error
         that its program raised."""
+        if self.is_machine_lost:
+            return self.reader.archive.machines_lost[self.generation]
         if self.program is None:
             message = "" if self.deciding is None else self.deciding.message or ""
             return message.partition("\n")[2] if self.mark == "failed" else message
@@ -412,6 +422,8 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "best_after": lambda g: g.moment and g.reader.best_history.value_at(g.moment.position),
     "notes": lambda g: notes_json(g.reader.archive, g.generation),
     # the evaluation of its program
+    "on": lambda g: g.program and place_json(g.program.on),
+    "host": lambda g: g.program.on.host if g.program and g.program.on else None,
     "strict": lambda g: g.program and (None if (report := g.evaluation.strict) is None else report.to_json()),
     "reordered": lambda g: (o := g.reader.archive.reordered.get(g.generation)) and asdict(o),
     "failures": lambda g: g.program and failures(g.evaluation),

@@ -30,6 +30,7 @@ from evolve.review.scores import (
 from evolve.review.table import Cell, Fields, Tone, known_fields, outcome_cell
 from evolve.review.texts import counted, patch_label, program_label, short_commits, time_text, unified_diff
 from evolve.review.verdict import strict_cell, why_not
+from evolve.review.workers import evaluated_on_text, on_host
 
 
 def fields(view: GenerationView) -> Fields:
@@ -57,7 +58,8 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
         ("outcome", outcome_cell(program)),
         *(("", Cell(line, Tone.BAD)) for line in why_not(evaluation)),
         ("strict", None if evaluation.strict is None else strict_cell(evaluation.strict)),
-        ("metrics", _metrics(program.metrics)),
+        ("metrics", f"{_metrics(program.metrics)}{on_host(program.on)}"),
+        ("evaluated", evaluated_on_text(program.on)),
         ("by", author(program) if program.origin.model else "the task" if program.claimed is None else None),
         ("parents", _named(archive, program.parents)),
         ("inspired by", _named(archive, program.inspirations)),
@@ -79,7 +81,7 @@ def _proposal_fields(view: GenerationView) -> Fields:
     archive, last, ended = view.reader.archive, view.questions[-1], view.status not in OPEN
     return known_fields(
         ("status", Cell(view.ended_as, Tone.BAD if ended else Tone.PLAIN)),
-        ("why", Cell(one_line(view.fault, 400), Tone.BAD) if view.fault and ended else None),
+        ("why", Cell(one_line(view.fault, 400), Tone.BAD) if view.fault and (ended or view.is_machine_lost) else None),
         ("by", last.model),
         ("parent", _named(archive, [last.parent])),
         ("attempts", _attempts(view.calls)),

@@ -169,6 +169,7 @@ def how_it_stands(finished: str | None, *, running: bool) -> str:
 def outcomes_text(archive: RunReader) -> str:
     """How many proposals had each outcome: `27 programs, 13 duplicates`; empty without proposals."""
     names = {"evaluated": "program", "duplicate": "duplicate", "refused": "refused", "failed": "without an answer"}
+    names["machine_lost"] = "left to `resume`"
     outcomes = Counter(names.get(archive.statuses[number].value, "unfinished") for number in proposals(archive))
     nouns = ("program", "duplicate")
     counts = [counted(count, name) if name in nouns else f"{count} {name}" for name, count in outcomes.most_common()]

@@ -35,6 +35,7 @@ from evolve.review.run_facts import (
 from evolve.review.scores import bound_word, orders_text, score_json
 from evolve.review.uplift import uplift_of
 from evolve.review.verdict import strict_text
+from evolve.review.workers import workers_json
 
 _STANDS: Final = "finished running"
 _SPENT: Final = """model_calls tokens cost_usd tokens_cached unanswered_calls unanswered_usd calls_under_way
@@ -51,8 +52,8 @@ OPENED_RUN: Final = shape_of(f"run task suite fingerprint repeatable overfitted 
 OF_ALL: Final = shape_of("uplift adapted models calls_by_kind since_best tuning_baseline")
 """The keys of `list RUN --json` after the programs and generations."""
 HEAD: Final = shape_of(
-    f"""events state newest=t_last self_judged spent troubles {_AIMS} believed best=best_generation best_value path
-    sessions notes"""
+    f"""events state newest=t_last self_judged spent troubles workers {_AIMS} believed best=best_generation best_value
+    path sessions notes"""
 )
 """The small keys of a page, which may change with every event."""
 REST: Final = shape_of(
@@ -303,6 +304,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "usd_under_way": lambda r: r.archive.under_way.cost_usd,
     "spent": lambda r: _spent_json(r.archive),
     "troubles": lambda r: troubles_json(r.archive, running=r.running),
+    "workers": lambda r: workers_json(r.archive),
     "calls": lambda r: calls_json(r.archive),
     "calls_by_kind": lambda r: calls_by_kind(all_calls(r.archive)),
     "adapted": lambda r: adaptations(r.archive),

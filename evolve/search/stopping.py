@@ -31,6 +31,7 @@ class StopReason(StrEnum):
     BUDGET_CALLS = "budget_calls"
     UNREACHABLE = "unreachable"
     TASK = "task"
+    MACHINE = "machine"  # the workers of a cluster were lost
     INTERRUPTED = "interrupted"
 
 
@@ -48,6 +49,7 @@ ENDS: Final[Mapping[str, str]] = {
     StopReason.BUDGET_CALLS: "call budget spent",
     StopReason.UNREACHABLE: "no model answered",
     StopReason.TASK: "error in the task's code",
+    StopReason.MACHINE: "workers lost",
     StopReason.INTERRUPTED: "interrupted",
     IMPORTED: "imported",
 }
@@ -102,14 +104,16 @@ def stop_reason(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnd:
     """What a session came to, its closing checks included. `limit` made the loop end; `unanswered`: it was reached
-    while no model answered; `task_failed`: generations were left open since the task's own code was wrong; `holds`: the
-    held-out suite and fresh instances, where there are any, confirm the best program."""
+    while no model answered; `task_failed`: generations were left open since the task's own code was wrong;
+    `machine_lost`: others were, since workers of a cluster were lost; `holds`: the held-out suite and fresh instances,
+    where there are any, confirm the best program."""
 
     limit: StopReason
     interrupted: bool
     at_ceiling: bool
     unanswered: bool
     task_failed: bool
+    machine_lost: bool = False
     holds: bool
 
 
@@ -121,6 +125,8 @@ def conclude(end: SessionEnd) -> StopReason:
         return StopReason.CEILING if end.holds else StopReason.UNCONFIRMED
     if end.task_failed:
         return StopReason.TASK
+    if end.machine_lost:
+        return StopReason.MACHINE
     return StopReason.UNREACHABLE if end.unanswered else end.limit
 
 

@@ -39,6 +39,9 @@ def _changed(change: Any) -> str:
         lambda e: e[3].update(certificate="c" * 40),
         lambda e: e.append({"event": "stopped", "reason": "generations"}),
         lambda e: e.insert(2, {"event": "lost", "generation": 1, "attempt": 0}),
+        lambda e: e.insert(2, {"event": "machine_lost", "generation": 1, "attempt": 0, "why": "two workers died"}),
+        lambda e: e.insert(2, {"event": "worker", "worker": "w", "host": "h", "change": "joined"}),
+        lambda e: e[3].update(on={"host": "h", "worker": "w"}),
         lambda e: e.insert(1, {"event": "asked", "generation": 1, "attempt": 0, "prompt": "an earlier one, cut off"}),
     ],
 )

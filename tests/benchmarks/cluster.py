@@ -22,8 +22,8 @@ from evaluator.opening import open_evaluator
 from evaluator.remote import RemoteEvaluator, WorkerActivity
 from evaluator.task import Task
 from evaluator.task_files import load_task
-from evolve.cluster.addresses import read_address
 from evolve.cluster.remote import open_remote
+from evolve.core.clusters import read_address
 from tests.evaluator.process_table import descendants
 
 SMALLEST = Path(__file__).parent.parent / "data" / "smallest"

@@ -90,6 +90,7 @@ ODD: dict[str, Callable[[str], Any]] = {
     "endless": lambda text: (True, endless(text)),
     "better": lambda text: (True, better(text)),
     "dead": lambda _: os._exit(1),
+    "dead of": lambda text: (True, text),
 }
 
 
@@ -97,6 +98,8 @@ class HostileDesk:
     """The desk of an honest worker, with other results."""
 
     def call(self, function: str, text: str) -> Any:
+        if KIND == "dead of" and function == EVALUATE and ARGUMENT in text:
+            os._exit(1)
         ok, result = DESK.call(function, text)
         return ODD[KIND](result) if function == EVALUATE else (ok, result)
 

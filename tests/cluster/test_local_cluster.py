@@ -21,9 +21,9 @@ from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerLost
 from evaluator.task import Task
 from evaluator.task_files import load_task
-from evolve.cluster.addresses import ClusterAddress
 from evolve.cluster.local import LocalCluster
 from evolve.cluster.remote import ClusterRemote, OpenScheduler, Patience, open_remote
+from evolve.core.clusters import ClusterAddress
 from tests.evaluator.process_table import descendants, gone
 from tests.script_folders import GOOD, make_task, says
 

@@ -10,8 +10,8 @@ import pytest
 from evaluator.errors import TaskError
 from evaluator.task_files import built_in_tasks, load_task
 from evaluator.version import version_of
-from evolve.cluster.addresses import ClusterAddress, read_address
 from evolve.cluster.packing import digest_of, pack, unpack
+from evolve.core.clusters import ClusterAddress, read_address
 from evolve.core.errors import InputError
 from tests.script_folders import make_task
 

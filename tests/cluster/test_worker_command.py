@@ -20,8 +20,8 @@ from evaluator.opening import open_evaluator
 from evaluator.remote import RemoteEvaluator
 from evaluator.task import Task
 from evaluator.task_files import load_task
-from evolve.cluster.addresses import read_address
 from evolve.cluster.remote import Patience, open_remote
+from evolve.core.clusters import read_address
 from tests.evaluator.process_table import gone
 from tests.script_folders import make_task
 

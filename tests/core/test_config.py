@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,11 @@ def refusal(document: dict) -> str:
         ({"budget_usd": 1}, ["budget_usd", "no model is named"]),
         ({"meta_model": "y", "models": [{"model": "x"}]}, ["meta_model 'y'", "x"]),
         ({"generations": None}, ["generations", "minutes", "never stop"]),
+        ({"workers": 0}, ["workers", "from 1 to 1024", "dask://HOST:PORT", "0"]),
+        ({"workers": True}, ["workers", "from 1 to 1024", "True"]),
+        ({"workers": "many"}, ["workers", "dask://HOST:PORT", "'many'"]),
+        ({"workers": "dask://nowhere"}, ["workers", "no cluster", "dask:local:N", "'dask://nowhere'"]),
+        ({"workers": "dask:local:999"}, ["workers", "999 worker processes", "at most 256"]),
     ],
 )
 def test_a_mistake_is_named_with_its_file_key_and_value(document: dict, words: list[str]) -> None:
@@ -119,3 +125,24 @@ def test_a_run_keeps_the_name_of_a_file_that_ships_wherever_that_is_installed() 
     named = "scripted:programs:placement/tour_answers.yaml"
     config = build_config({"models": [{"model": named}]}, origin="x")
     assert with_absolute_paths(config).models[0].model == named
+
+
+@pytest.mark.parametrize(
+    ("workers", "scheduler", "local"),
+    [
+        ("dask:local:4", "", 4),
+        ("dask://10.0.0.5:8786", "tcp://10.0.0.5:8786", 0),
+        ("dask+tls://[::1]:8786", "tls://[::1]:8786", 0),
+    ],
+)
+def test_workers_name_a_cluster(workers: str, scheduler: str, local: int) -> None:
+    config = build_config({"workers": workers}, origin="x")
+    assert config.cluster is not None
+    assert (config.cluster.scheduler, config.cluster.local) == (scheduler, local)
+    assert config.processes >= 1
+    assert build_config(yaml.safe_load(render_config(config)), origin="x") == config
+
+
+def test_workers_as_a_number_are_processes_of_this_machine() -> None:
+    config = build_config({"workers": 3}, origin="x")
+    assert (config.cluster, config.processes) == (None, 3)

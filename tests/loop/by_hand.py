@@ -106,6 +106,6 @@ def _opened(archive: Archive, config: Config, evaluator: Open) -> Iterator[Run]:
         models=models,
         search=search,
     )
-    executor = ThreadExecutor(asking=config.parallel + 1, evaluating=config.workers)
+    executor = ThreadExecutor(asking=config.parallel + 1, evaluating=config.processes)
     context = RunContext(services, executor, tell=lambda event: watch.tell(event, None))  # type: ignore[arg-type]
     yield Run(archive=archive, search=search, services=services, context=context, executor=executor, watch=watch)

@@ -8,7 +8,8 @@ from typing import get_args
 import pytest
 
 from evaluator.evaluation import Outcome
-from evolve.archive.events import HeldOutEvent
+from evaluator.remote import WorkerActivity, WorkerState
+from evolve.archive.events import HeldOutEvent, WorkerChange, WorkerEvent
 from evolve.archive.records import Funnel, ProgramRecord
 from evolve.cli.live import LiveScreen, PlainScreen
 from evolve.core.completion import Adaptation
@@ -21,6 +22,7 @@ from evolve.progress import (
     Evaluated,
     Event,
     Failed,
+    MachineFailed,
     Phase,
     Progress,
     Refused,
@@ -29,6 +31,7 @@ from evolve.progress import (
     Summarised,
     TaskFailed,
     Warned,
+    WorkerChanged,
 )
 from evolve.seams import Listener
 
@@ -107,6 +110,11 @@ def every_event(record: MakeRecord, text: str) -> list[Event]:
         Stopping(answers=3, longest_s=200.0),
         Warned(message=text),
         TaskFailed(message=text),
+        MachineFailed(generation=9, message=text),
+        *(
+            WorkerChanged(event=WorkerEvent(worker=text, host=text, change=change, level="strong", why=text))
+            for change in WorkerChange
+        ),
         Checking(generation=1, what="on 10 fresh instances", longest_s=600.0),
     ]
 
@@ -129,6 +137,12 @@ def every_progress(record: MakeRecord, text: str) -> list[Progress]:
             phases=phases,
             troubles=(ServerTrouble(model=text, reason="timeout", message=text, failed=1),),
             spent=Spending(calls=3, tokens_in=900, tokens_out=50, known_usd=0.1234),
+            workers=[
+                WorkerState(
+                    name=text, host=text, level="strong", state=state, why=text * (state is WorkerActivity.LOST), done=3
+                )
+                for state in WorkerActivity
+            ],
             elapsed_s=7300.0,
             time_left_s=12.0,
         ),

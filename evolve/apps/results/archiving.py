@@ -84,7 +84,7 @@ def import_results(
     require_disk(folder.parent)
     config = config.model_copy(update={"generations": max(1, len(programs) - 1)})  # all of them are made
     with open_evaluators(
-        task, config.suite, workers=config.workers, control=read_source(task.initial), confined=confined
+        task, config.suite, workers=config.processes, control=read_source(task.initial), confined=confined
     ) as evaluators:
         run_id, unnoted = own_run(config)
         identity = identity_of(config, _hash(programs[0], evaluators), evaluators) | {"imported": results.system}
@@ -92,7 +92,7 @@ def import_results(
             _whole(folder) as place,
             Archive.create(place, config_text=render_config(config), identity=identity, run_id=run_id) as archive,
         ):
-            _Import(archive, evaluators, results).record(programs, workers=config.workers, heard=heard)
+            _Import(archive, evaluators, results).record(programs, workers=config.processes, heard=heard)
             verify_on_fresh_instances(
                 archive,
                 task,

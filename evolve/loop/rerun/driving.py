@@ -123,7 +123,7 @@ def rerun(
         if not record.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
         control = record.source(record.programs[0])
-        count = config.workers if workers is None else workers
+        count = config.processes if workers is None else workers
         with open_evaluators(
             task, config.suite, workers=count, control=control, confined=confined, seed=config.seed
         ) as pair:
@@ -385,7 +385,7 @@ class RecordedExecutor(ThreadExecutor):
             case EvaluatedEvent() if job := self._job(event.generation, JobKind.EVALUATE):
                 self._rerun.judge.expect(event.generation)
                 return [self._done(job)]
-            case RescoredEvent() if job := self._job(event.generation, JobKind.CONFIRM):
+            case RescoredEvent() if job := self._job(event.generation, JobKind.CONFIRM, JobKind.RESCORE):
                 if cursor.judge_is_here:
                     return [self._done(job)]
                 evaluation = Evaluation.from_json(document_of(event)["evaluation"])
@@ -434,6 +434,10 @@ class RecordedAdmission(Admission):
     def sends(self) -> bool:
         """See Admission.sends. What was written down and not sent has no answer on record, and so never ends."""
         return True
+
+    def scores_again(self, record: ProgramRecord) -> bool:
+        """See Admission.scores_again."""
+        return self.confirms(record)
 
     def confirmation_counts(self) -> bool:
         """See Admission.confirmation_counts: a confirmation ends when it counted."""

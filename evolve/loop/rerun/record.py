@@ -22,6 +22,7 @@ from evolve.archive.events import (
     FreshEvent,
     HeldOutEvent,
     LostEvent,
+    MachineLostEvent,
     MetaAnsweredEvent,
     NotedEvent,
     RefusedEvent,
@@ -32,6 +33,7 @@ from evolve.archive.events import (
     StoppedEvent,
     SummarisedEvent,
     TuningBaselineEvent,
+    WorkerEvent,
     document_of,
     plain,
 )
@@ -46,11 +48,14 @@ from evolve.core.invocation import command
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver, as_read, divergence_of, settled
 from evolve.trust import stored_config
 
-_DECIDES_NOTHING: Final = (CalledEvent, StoppedEvent, NotedEvent, FreshEvent, AuditedEvent)
-"""Calls made then, how sessions ended, notes, instances that chance drew, audits."""
+_TAKEN_OVER: Final = (
+    *(CalledEvent, StoppedEvent, NotedEvent, FreshEvent, AuditedEvent),
+    *(WorkerEvent, MachineLostEvent),
+)
+"""Calls made then, how sessions ended, notes, instances that chance drew, audits, what happened to workers."""
 _OF_THE_JUDGE: Final = (HeldOutEvent, ReorderedEvent, TuningBaselineEvent)
-_UNCOMPARED: Final = (*_DECIDES_NOTHING, ResumedEvent, LostEvent)
-_OF_THE_CLOCK: Final = frozenset({"seq", "t", "measured", "config", "certificate", "run_id"})
+_UNCOMPARED: Final = (*_TAKEN_OVER, ResumedEvent, LostEvent)
+_OF_THE_CLOCK: Final = frozenset({"seq", "t", "measured", "config", "certificate", "run_id", "on"})
 _WHICH: Final = ("event", "generation", "attempt", "key", "programs")
 _BETWEEN_SESSIONS: Final = (ResumedEvent, NotedEvent, AuditedEvent)
 JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
@@ -88,6 +93,7 @@ class Record(RunReader):
         self.judged_in: dict[int, RecordedSession] = {}  # of each generation's first verdict, in the order on record
         self._places: dict[int, tuple[int, int]] = {}  # where that verdict stands in the journal
         self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each answer that made no program
+        self.distrusted: set[int] = set()  # the generations whose first verdict is that of a worker expelled later
         self.meta_failures: dict[MetaKey, str] = {}  # why a step of a round had no answer, by the key of its request
 
     @property
@@ -139,6 +145,8 @@ class Record(RunReader):
             case EvaluatedEvent() as event:
                 self.judged_in[event.generation] = self.sessions[-1]
                 self._places[event.generation] = entry.offset, entry.length
+            case WorkerEvent() as event:
+                self.distrusted.update(event.rescore)
             case RefusedEvent() as event:
                 if event.reason not in EVALUATED_REASONS:
                     self.refusals[event.generation, event.attempt] = event.seq
@@ -225,7 +233,7 @@ class JournalCursor:
 
     def stands(self, event: Event | None) -> bool:
         """Whether an event is taken over: nothing is decided by it, or a judge made it that is not here."""
-        return isinstance(event, _DECIDES_NOTHING) or (not self.judge_is_here and isinstance(event, _OF_THE_JUDGE))
+        return isinstance(event, _TAKEN_OVER) or (not self.judge_is_here and isinstance(event, _OF_THE_JUDGE))
 
     def take_over(self) -> None:
         """Write the next event as it is on record, with its texts."""
@@ -258,7 +266,7 @@ class JournalCursor:
     def _written(self, expected: Event, event: Event) -> Event:
         match expected, event:
             case EvaluatedEvent(), EvaluatedEvent():
-                return replace(event, evaluation=self._settled(expected.evaluation, event.evaluation))
+                return replace(event, evaluation=self._settled(expected.evaluation, event.evaluation), on=expected.on)
             case RescoredEvent(), RescoredEvent():
                 return replace(event, evaluation=self._settled(expected.evaluation, event.evaluation))
             case AskedEvent(), AskedEvent():

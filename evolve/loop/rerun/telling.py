@@ -49,6 +49,11 @@ def remarks(result: Repeated) -> list[str]:
             f"{_many(verdicts.as_recorded, 'verdict', 'stand')} as recorded: the judge was replaced during the run, "
             "and the earlier one is not installed."
         )
+    if verdicts.refuted:
+        lines.append(
+            f"{_many(verdicts.refuted, 'verdict', 'stand')} as recorded: a worker reported it that was expelled later. "
+            "Its programs were scored again, and that was compared."
+        )
     if verdicts.within:
         lines.append(
             f"{_many(verdicts.within, 'verdict', 'hold')} within the recorded spread: a clock or the program itself "

@@ -22,12 +22,14 @@ class VerdictTally:
     within: int = 0  # a clock, or the program itself, had a hand in it
     again: int = 0  # of all of these, those that agreed only when they were asked again, alone
     as_recorded: int = 0  # another judge made them, which is not here
+    refuted: int = 0  # of an expelled worker: as recorded, and scored again later
 
 
 @dataclass(slots=True, kw_only=True)
 class _Known:
     recorded: Mapping[str, Any]
-    ahead: Future[Evaluation] | None  # None where another judge than the one that is installed made it
+    ahead: Future[Evaluation] | None  # None where it stands as recorded
+    refuted: bool  # a worker made it that was expelled later
 
 
 class RecordedJudge:
@@ -61,11 +63,12 @@ class RecordedJudge:
 
     def _begin(self, generation: int) -> None:
         source = self._record.source(self._record.by_generation[generation])
-        here = self.is_here(self._record.judged_in[generation])
+        refuted = generation in self._record.distrusted
+        here = self.is_here(self._record.judged_in[generation]) and not refuted
         ahead = self._threads.submit(self._inner.evaluate, source) if here else None
         recorded = self._record.first_evaluation(generation)
         with self._lock:
-            self._known[source] = _Known(recorded=recorded, ahead=ahead)
+            self._known[source] = _Known(recorded=recorded, ahead=ahead, refuted=refuted)
 
     def evaluate(self, source: str) -> Evaluation:
         """See Evaluator.evaluate."""
@@ -74,7 +77,7 @@ class RecordedJudge:
         if known is None:
             return self._inner.evaluate(source)
         if known.ahead is None:
-            self._count("as_recorded")
+            self._count("refuted" if known.refuted else "as_recorded")
             return Evaluation.from_json(known.recorded)
         found = known.ahead.result()
         strict = known.recorded["strict"]

@@ -247,4 +247,4 @@ class Tuner(Proposer):
 def tuner_of(config: Config, archive: RunReader, evaluators: EvaluatorPair) -> Tuner:
     """The proposer of the kind `tune` in a run."""
     language = language_of(archive.program_file)
-    return Tuner(evaluators.evaluator, language, config.search.tune_evaluations, config.workers)
+    return Tuner(evaluators.evaluator, language, config.search.tune_evaluations, config.processes)

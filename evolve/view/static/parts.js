@@ -7,6 +7,8 @@ import { brief, doubtWord, doubts } from "./texts.js";
 
 const VIEWS = [["", "run"], ["generations", "generations"], ["tree", "tree"], ["instances", "instances"], ["failures", "failures"], ["meta", "insights"], ["calls", "calls"], ["about", "about"]];
 
+const UNDER_WAY = { answered: "being judged", machine_lost: "its workers were lost" };
+
 // The number of ended proposals and their limit; for a running run, also the open ones on record.
 function progressOf(run) {
   const { mark, stage, status, n } = run.gens;
@@ -14,7 +16,7 @@ function progressOf(run) {
   const open = places.filter((at) => mark[at] === "open");
   const most = run.config && run.config.generations;
   const ended = `${places.length - open.length}${most ? ` of ${most}` : ""} generations`;
-  const words = open.map((at) => `${n[at]} (${status[at] === "answered" ? "being judged" : "asked"})`);
+  const words = open.map((at) => `${n[at]} (${UNDER_WAY[status[at]] || "asked"})`);
   return !run.state.running || !open.length ? ended : `${ended}; under way: ${words.slice(0, 4).join(", ")}${words.length > 4 ? ` and ${words.length - 4} more` : ""}`;
 }
 
@@ -36,6 +38,16 @@ function troublesOf(run, live) {
   return lines.filter(Boolean).join("\n");
 }
 
+// The workers of a cluster in a line: how many are there, and which were lost, refused or expelled.
+function workersOf(run) {
+  const { workers } = run;
+  if (!workers.length) return "";
+  const there = workers.filter((worker) => worker.change === "joined");
+  const pace = there.reduce((sum, worker) => sum + worker.per_minute, 0);
+  const others = workers.filter((worker) => worker.change !== "joined").map((worker) => `${brief(worker.worker, 40)} ${worker.change}`);
+  return [`${there.length} ${there.length === 1 ? "worker" : "workers"}, ${pace.toFixed(1)} candidates/min`, ...others.slice(0, 6)].join(" · ");
+}
+
 export function runHead(run, view, live) {
   const state = h("span", { class: "state" });
   const cost = h("span", { class: "quiet number" });
@@ -43,6 +55,7 @@ export function runHead(run, view, live) {
   const progress = h("span", { class: "progress number" });
   const doubted = h("span");
   const troubles = h("div", { class: "bad troubles" });
+  const workers = h("div", { class: "quiet" });
   const line = h("div", { class: "run-head" }, h("h1", null, run.task, " / ", run.suite), h("span", { class: "run-name" }, brief(run.name, 80)), state, progress, clock, cost, doubted);
   // The clock also runs between two events.
   const tick = () => {
@@ -60,6 +73,7 @@ export function runHead(run, view, live) {
     state.title = moment(run.newest);
     put(doubted, doubts(run).length ? link(["run", run.name], null, h("span", { class: "bad", title: doubts(run).join(" ") }, `⚠ ${doubtWord(doubts(run))}`)) : null);
     put(state, run.state.running ? (live ? "● running" : "was running when this was written") : run.state.text);
+    put(workers, workersOf(run));
     put(cost, [models.length ? brief(models.join(", "), 60) : null, `${count(run.spent.tokens)} tokens`, spentText(run.spent, run.state.running)].filter(Boolean).join(" · "));
   };
   update();
@@ -76,7 +90,7 @@ export function runHead(run, view, live) {
     if (key === view || (view === "program" && key === "generations")) item.setAttribute("aria-current", "page");
     return item;
   }));
-  return { node: h("div", null, line, troubles, views), update };
+  return { node: h("div", null, line, workers, troubles, views), update };
 }
 
 // A view that depends only on the run: `draw` gives its nodes, and each event updates their differences.

@@ -54,8 +54,9 @@ function aboutParts(run, live) {
   const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
   const changed = plainTable(["key", "default", "this run"], run.config.changed.map(([key, usual, now]) => [h("code", null, key), text(usual), h("b", null, text(now))]), "Nothing differs from the defaults.");
   const sessions = plainTable(["when", "what", "detail"], run.sessions.map((session) => [h("span", { class: "when" }, moment(session.t)), session.event, session.event === "created" ? "" : brief(Object.entries(session.detail || {}).map(([key, value]) => `${key}: ${text(value)}`).join(", "), 400)]), "None.");
+  const workers = run.workers.length ? section("Workers", "of the cluster; candidates per minute are those of the last five minutes", plainTable(["worker", "host", "state", "level", "evaluated", "per minute"], run.workers.map((one) => [brief(one.worker, 60), brief(one.host, 60), one.why ? `${one.change}: ${brief(one.why, 300)}` : one.change, one.level, String(one.done), one.per_minute.toFixed(1)]))) : null;
   const notes = run.notes.length ? section("Notes", null, plainTable(["when", "generation", "note"], run.notes.map((note) => [moment(note.t), note.generation === null ? "–" : genLink(run, note.generation), h("span", { class: "note" }, note.text)]))) : null;
-  return [section("About this run", null, runFacts(run, live)), replay, section("Configuration: what differs from the defaults", run.config.problem || null, changed), h("details", { class: "folded" }, h("summary", null, "the whole configuration"), textBlock(run.config.text)), section("Sessions", null, sessions), notes];
+  return [section("About this run", null, runFacts(run, live)), replay, section("Configuration: what differs from the defaults", run.config.problem || null, changed), h("details", { class: "folded" }, h("summary", null, "the whole configuration"), textBlock(run.config.text)), section("Sessions", null, sessions), workers, notes];
 }
 
 function runFacts(run, live) {

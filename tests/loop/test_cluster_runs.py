@@ -1,0 +1,223 @@
+"""Runs on a cluster: the run of one machine, whatever dies; and no worker's word makes a confirmed best."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import count as counting
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.task_files import load_task
+from evolve.archive.events import Status, WorkerChange
+from evolve.cluster.local import LocalCluster
+from evolve.core.clusters import ClusterAddress
+from evolve.evaluation.elsewhere import is_drawn
+from evolve.evaluation.evaluators import open_evaluators
+from tests.loop.climbing import TASK, configure, count, events, evolve, in_fork, kill, opened, patch, script, wait_until
+
+HOSTILE = Path(__file__).parent.parent / "cluster" / "hostile_worker.py"
+STEPS = (5, 3, 8, 2, 7, 1)
+SLOW = "OFFSET += 1; sum(i * i for i in range(12_000_000))"  # worse, so that nothing confirms it
+MARK = "OFFSET -= 31"
+TRUE_ANSWERS, OF_OTHERS = "1,20,300", "300,1,20"
+
+pytestmark = pytest.mark.slow
+
+
+def configured(folder: Path, steps: tuple[float | str, ...] = STEPS, **keys: Any) -> str:
+    folder.mkdir(exist_ok=True)
+    answers = [patch(step, name=f"step_{number}") for number, step in enumerate(steps, 1)]
+    return configure(folder, models=[script(folder, answers)], generations=len(steps), **keys)
+
+
+def fingerprint(folder: Path) -> str:
+    with opened(folder) as archive:
+        return archive.fingerprint()
+
+
+def whole(folder: Path, steps: tuple[float | str, ...] = STEPS) -> str:
+    """The fingerprint of the run on this machine."""
+    evolve(folder, "run", configured(folder, steps), "--name", "r", code=None)
+    return fingerprint(folder)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(2) as cluster:
+        yield cluster
+
+
+def address(cluster: LocalCluster) -> str:
+    return cluster.address.replace("tcp://", "dask://")
+
+
+def hosted(cluster: LocalCluster) -> list[int]:
+    """The processes of the workers."""
+    lists = [f"/proc/{process}/task/{process}/children" for process in cluster.processes()[1:]]
+    return [int(word) for path in lists for word in Path(path).read_text().split()]
+
+
+# -- the run of one machine --------------------------------------------------------------------------------------------
+
+
+def test_the_archive_is_that_of_the_run_on_one_machine_and_names_its_workers(tmp_path: Path) -> None:
+    config = configured(tmp_path / "there")
+    ran = evolve(tmp_path / "there", "run", config, "--name", "r", "--workers", "dask:local:2")
+    assert "on the cluster dask:local:2" in ran.stdout
+    assert "worker local-" in ran.stdout
+    assert fingerprint(tmp_path / "there") == whole(tmp_path / "here")
+    journal = events(tmp_path / "there")
+    places = [event["on"]["worker"] for event in journal if event["event"] == "evaluated" and "on" in event]
+    assert set(places) <= {"local-1", "local-2"}
+    assert len(places) == len(STEPS)  # the initial program is judged at home
+    with opened(tmp_path / "there") as archive:
+        assert {event.change for event in archive.workers.values()} == {WorkerChange.JOINED}
+    evolve(tmp_path / "there", "rerun", "r")
+    evolve(tmp_path / "there", "replay", "r")
+
+
+def test_offline_the_archive_is_that_of_the_run_on_one_machine(tmp_path: Path) -> None:
+    words = ("run", "--task", "placement", "--generations", "4", "--parallel", "1", "--name", "r", "--seed", "3")
+    prints = []
+    for name, workers in (("here", "2"), ("there", "dask:local:2")):
+        (tmp_path / name).mkdir()
+        evolve(tmp_path / name, *words, "--workers", workers)
+        prints.append(fingerprint(tmp_path / name))
+    assert prints[0] == prints[1]
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+def while_evaluating(folder: Path, process: Any, generation: int) -> None:
+    """Wait until the program of a generation is being evaluated."""
+    wait_until(lambda: count(folder, "answered", generation=generation) > 0, process)
+    wait_until(lambda: count(folder, "worker", change="joined") > 0, process)
+    time.sleep(0.3)
+
+
+@pytest.mark.parametrize("victim", ["workers", "scheduler"])
+def test_a_program_whose_worker_is_lost_is_evaluated_again(tmp_path: Path, cluster: LocalCluster, victim: str) -> None:
+    steps = (SLOW, 3, 4)
+    config = configured(tmp_path / "there", steps)
+    process = in_fork(tmp_path / "there", "run", config, "--name", "r", "--workers", address(cluster))
+    while_evaluating(tmp_path / "there", process, 1)
+    for number in hosted(cluster) if victim == "workers" else cluster.processes()[:1]:
+        os.kill(number, signal.SIGKILL)
+    process.join(120)
+    assert process.exitcode == 0, (tmp_path / "there" / "out.txt").read_text()
+    assert count(tmp_path / "there", "worker", change="lost") >= 1
+    assert count(tmp_path / "there", "machine_lost") == 0
+    assert fingerprint(tmp_path / "there") == whole(tmp_path / "here", steps)
+
+
+def test_a_killed_head_loses_nothing(tmp_path: Path) -> None:
+    config = configured(tmp_path / "there")
+    process = in_fork(tmp_path / "there", "run", config, "--name", "r", "--workers", "dask:local:2")
+    wait_until(lambda: count(tmp_path / "there", "evaluated") >= 3, process)
+    kill(process)
+    evolve(tmp_path / "there", "resume", "r")
+    assert fingerprint(tmp_path / "there") == whole(tmp_path / "here")
+    assert count(tmp_path / "there", "answered") == len(STEPS)
+
+
+Start = Callable[..., Any]
+
+
+def hostile(started: Start, cluster: LocalCluster, name: str, kind: str, argument: str) -> Any:
+    return started([sys.executable, str(HOSTILE), cluster.address, name, kind, argument])
+
+
+def with_hostile(
+    folder: Path, started: Start, kind: str, argument: str, *, steps: tuple[float | str, ...], code: int
+) -> str:
+    """A run whose three workers are hostile; its output."""
+    with LocalCluster(0) as alone:
+        for number in (1, 2, 3):
+            hostile(started, alone, f"odd-{number}", kind, argument)
+        time.sleep(8)  # until all three have joined
+        config = configured(folder, steps, attempts=1)
+        return evolve(folder, "run", config, "--name", "r", "--workers", address(alone), code=code).stdout
+
+
+def test_a_program_that_takes_three_workers_down_has_crashed(tmp_path: Path, started: Start) -> None:
+    with_hostile(tmp_path, started, "dead of", MARK, steps=(MARK,), code=1)
+    with opened(tmp_path) as archive:
+        (program,) = archive.programs[1:]
+        assert program.outcome == "crash"
+        assert "takes its worker down" in archive.evaluation(program).detail
+    assert count(tmp_path, "worker", change="lost") >= 1
+
+
+def test_where_the_initial_program_is_lost_too_the_generation_stays_open(tmp_path: Path, started: Start) -> None:
+    there = tmp_path / "there"
+    with_hostile(there, started, "dead", "", steps=(MARK,), code=3)
+    with opened(there) as archive:
+        assert archive.statuses[1] is Status.MACHINE_LOST
+        assert archive.finished == "machine"
+    assert "left to `resume`" in evolve(there, "list", "r").stdout
+    assert "its workers were lost" in evolve(there, "show", "r", "1").stdout
+    evolve(there, "resume", "r", "--workers", "1")
+    assert count(there, "answered") == count(there, "asked") == 1
+    assert fingerprint(there) == whole(tmp_path / "here", (MARK,))
+
+
+# -- workers that are not honest ---------------------------------------------------------------------------------------
+
+
+def true_score(source: str) -> float:
+    """The score of a program of the task, as its judge has it."""
+    names: dict[str, Any] = {}
+    exec(source, names)
+    return 1 + 100 / (4 + abs(names["guess"](0)) / 10)
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_a_better_programs_answers_make_no_best_and_their_worker_is_named(
+    tmp_path: Path, started: Start, parallel: int
+) -> None:
+    with LocalCluster(1) as cluster:
+        hostile(started, cluster, "a-liar", "better", TRUE_ANSWERS)
+        # The first one takes its time, so that both workers are there before the second.
+        config = configured(tmp_path, (SLOW, *STEPS, *STEPS), parallel=parallel)
+        ran = evolve(tmp_path, "run", config, "--name", "r", "--workers", address(cluster))
+    assert "worker a-liar on host" in ran.stdout
+    assert "is expelled: it reported cost 4 on instance 0, and at home it is" in ran.stdout
+    with opened(tmp_path) as archive:
+        assert archive.workers["a-liar"].change is WorkerChange.EXPELLED
+        assert archive.unconfirmed_of("a-liar") == []
+        assert list(archive.to_rescore) == []
+        for program in archive.programs:
+            assert program.combined_score == pytest.approx(true_score(archive.source(program)))
+        assert archive.best is not None
+        assert archive.best.combined_score == max(program.combined_score for program in archive.programs)
+    evolve(tmp_path, "rerun", "r")
+
+
+def test_of_the_others_some_are_checked(tmp_path: Path, started: Start) -> None:
+    task = load_task(str(TASK))
+    source = task.initial.read_text(encoding="utf-8")
+    drawn = next(number for number in counting() if is_drawn(0, number))
+    spared = next(number for number in counting() if not is_drawn(0, number))
+    with LocalCluster(0) as cluster:
+        hostile(started, cluster, "liar", "better", OF_OTHERS)
+        there = ClusterAddress(scheduler=cluster.address)
+        with open_evaluators(task, None, workers=1, control=source, cluster=there) as pair:
+            believed = pair.evaluate(source, generation=spared)
+            assert believed.refutes is None
+            assert believed.evaluation.on is not None
+            assert believed.evaluation.combined_score < true_score(source)
+            found = pair.evaluate(source, generation=drawn)
+            assert found.refutes is not None
+            assert found.refutes.worker == "liar"
+            assert found.evaluation.on is None
+            assert found.evaluation.combined_score == pytest.approx(true_score(source))
+            assert [worker.state for worker in pair.workers()] == ["expelled"]
+
+
+def test_about_two_of_a_hundred_are_drawn() -> None:
+    assert 150 < sum(is_drawn(7, number) for number in range(10_000)) < 250
