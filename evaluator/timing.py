@@ -11,7 +11,6 @@ The spread is an interval for that median, of order statistics, so that single o
 `LEAST_SPREAD` wide either way: the place of its code in memory changes a program's speed by as much.
 """
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from typing import Final
 from evaluator.errors import TaskError
 from evaluator.evaluation import LEAST_SPREAD, OF_THE_MOMENT, Evaluation, Outcome
 from evaluator.feedback import name_instance
+from evaluator.pairs import FEWEST, interval
 from evaluator.running import Execution, Question, Runner
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
@@ -27,11 +27,8 @@ from evaluator.task import Suite, Task
 
 REPETITIONS: Final = (9, 17, 33)
 """The numbers of repetitions after which a small enough spread ends the measurement; the last one always ends it."""
-FEWEST: Final = 7
-"""The fewest repetitions, however long they take: fewer give no interval."""
 ENOUGH_CPU_S: Final = 60.0
 """CPU seconds of candidate and reference together after which no further repetition starts."""
-_TAIL: Final = 0.01  # how often, at most, the median lies beyond one end of the interval
 _LEAST_CPU_S: Final = 1e-6  # no process answers in less; a clock may say so
 _SHOWN: Final = 4
 
@@ -70,19 +67,6 @@ def speed_of(repetitions: Sequence[Sequence[float]]) -> Speed:
         instances=tuple(statistics.median(ratios) for ratios in zip(*repetitions, strict=True)),
         repetitions=len(repetitions),
     )
-
-
-def interval(sample: Sequence[float]) -> tuple[float, float, float]:
-    """(median, low, high): the narrowest pair of order statistics such that the true median lies beyond either with a
-    probability of at most 1 %. Raises ValueError for less than `FEWEST` values."""
-    count = len(sample)
-    if count < FEWEST:
-        raise ValueError(f"{count} repetitions give no interval; at least {FEWEST} do")
-    ordered = sorted(sample)
-    cut, tail = 0, 1 / 2**count
-    while (tail := tail + math.comb(count, cut + 1) / 2**count) <= _TAIL:
-        cut += 1
-    return statistics.median(ordered), ordered[cut], ordered[-1 - cut]
 
 
 def feedback_of(speed: Speed, task: Task, suite: Suite) -> str:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import LEAST_SPREAD, Outcome
+from evaluator.pairs import FEWEST
 from evaluator.task import Instance, Limits, Suite
-from evaluator.timing import FEWEST, speed_of
+from evaluator.timing import speed_of
 from evolve.archive.events import read_event
 from evolve.archive.ranking import better, new_bests, would_be_best
 from evolve.archive.reader import RunReader

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from evaluator.errors import TaskError
 from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.pairs import FEWEST, interval
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
-from evaluator.timing import FEWEST, REPETITIONS, interval, speed_of
+from evaluator.timing import REPETITIONS, speed_of
 from evaluator.version import version_of
 from tests.builders import one_file
 

@@ -1,0 +1,140 @@
+"""Paired measurements: the test is exact, calls no equal candidate better, and finds what exceeds the noise."""
+
+import itertools
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.pairs import (
+    FALSE_POSITIVES,
+    LOOKS,
+    NOISE_RUNS,
+    chance,
+    decide,
+    floor_of,
+    level,
+    look_by_look,
+    measured_pairs,
+    noise_of,
+    ratio_of,
+)
+from tests.examples import part_of_the_examples
+
+small = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=8)
+log_ratios = st.lists(st.floats(-1, 1), min_size=12, max_size=12)
+
+
+def simulated(generator: random.Random, gain: float, spread: float) -> Iterator[float]:
+    """Log ratios of pairs of runs whose times vary by `spread`."""
+    while True:
+        yield gain + generator.gauss(0, spread) - generator.gauss(0, spread)
+
+
+@given(small)
+def test_the_chance_is_the_share_of_all_assignments_of_signs(values: list[float]) -> None:
+    magnitudes = sorted(abs(value) for value in values)
+
+    def rank(value: float) -> Fraction:
+        places = [place for place, size in enumerate(magnitudes, 1) if size == abs(value)]
+        return Fraction(sum(places), len(places)) if value else Fraction()
+
+    ranks = [rank(value) for value in values]
+    measured = sum(each for each, value in zip(ranks, values, strict=True) if value > 0)
+    sums = [sum(itertools.compress(ranks, signs)) for signs in itertools.product((0, 1), repeat=len(values))]
+    assert chance(values) == Fraction(sum(total >= measured for total in sums), len(sums))
+
+
+@given(log_ratios, st.floats(0, 0.5))
+def test_a_larger_gain_is_never_less_certain(values: list[float], gain: float) -> None:
+    assert chance([value + gain for value in values]) <= chance(values)
+
+
+@given(log_ratios)
+def test_the_larger_the_better_is_the_same_test_turned_around(values: list[float]) -> None:
+    pairs = measured_pairs(iter([math.exp(value) for value in values]).__next__, lambda: 1.0)
+    for pair in itertools.islice(pairs, len(values)):
+        assert pair.log_ratio() == -pair.log_ratio(larger_is_better=True)
+
+
+def test_the_looks_spend_no_more_than_the_whole_and_each_can_end_the_measurement() -> None:
+    assert sum(map(level, LOOKS)) == pytest.approx(FALSE_POSITIVES)
+    for look in LOOKS:
+        finding = decide([0.1] * look, 0.0)
+        assert finding is not None
+        assert finding.is_better
+        assert finding.chance == 2.0**-look <= level(look)
+
+
+def test_blocks_alternate() -> None:
+    order: list[str] = []
+
+    def measure(name: str) -> float:
+        order.append(name)
+        return float(len(order))
+
+    pairs = list(itertools.islice(measured_pairs(lambda: measure("A"), lambda: measure("B")), 4))
+    assert "".join(order) == "ABBAABBA"
+    assert [(pair.reference, pair.candidate) for pair in pairs] == [(1, 2), (4, 3), (5, 6), (8, 7)]
+
+
+def test_equal_candidates_are_not_called_better() -> None:
+    generator = random.Random(34)
+    found = [look_by_look(simulated(generator, 0.0, 0.04), 0.0).is_better for _ in range(2000)]
+    assert sum(found[:200]) <= 2
+    assert sum(found) <= 8  # 2 are expected; more than 8 of 2,000 come once in 4,000 at the stated rate
+
+
+def test_a_candidate_that_is_ten_per_cent_faster_is_found() -> None:
+    generator = random.Random(34)
+    noise = noise_of([math.exp(generator.gauss(0, 0.04)) for _ in range(NOISE_RUNS)])
+    found = [look_by_look(simulated(generator, math.log(1.1), 0.04), noise.floor) for _ in range(20)]
+    assert sum(finding.is_better for finding in found) >= 19
+    assert all(finding.ratio.interval is not None for finding in found)
+
+
+def test_the_floor_is_found_with_the_stated_power() -> None:
+    generator = random.Random(34)
+    floor = floor_of([next(simulated(generator, 0.0, 0.04)) for _ in range(400)])
+    found = [look_by_look(simulated(generator, math.log1p(floor), 0.04), 0.0).is_better for _ in range(400)]
+    assert 0.84 <= sum(found) / len(found) <= 0.96
+
+
+@part_of_the_examples(5)
+@given(st.lists(st.floats(0.9, 1.1), min_size=NOISE_RUNS, max_size=NOISE_RUNS), st.floats(0.01, 100))
+def test_the_noise_does_not_depend_on_the_unit(runs: list[float], unit: float) -> None:
+    noise, other = noise_of(runs), noise_of([run * unit for run in runs])
+    assert other.floor == pytest.approx(noise.floor, abs=1e-9)
+    assert other.spread == pytest.approx(noise.spread, abs=1e-9)
+    assert other.median == pytest.approx(noise.median * unit)
+
+
+def test_without_noise_every_difference_counts() -> None:
+    noise = noise_of([3.0] * NOISE_RUNS)
+    assert noise.floor == 0
+    assert noise.sentence() == "differences below 0.0 % cannot be told from noise here"
+
+
+def test_a_gain_within_the_noise_floor_is_no_gain() -> None:
+    finding = look_by_look(itertools.repeat(math.log(1.01)), 0.02)
+    assert not finding.is_better
+    assert finding.chance < level(LOOKS[-1])
+    assert "within the noise floor of 2.0 %" in finding.describe()
+
+
+def test_what_is_no_better_ends_at_the_first_look() -> None:
+    assert look_by_look(itertools.repeat(-0.1), 0.0).ratio.pairs == LOOKS[0]
+
+
+def test_too_few_runs_give_no_floor() -> None:
+    with pytest.raises(ValueError, match="at least 24"):
+        noise_of([1.0] * 23)
+
+
+def test_a_few_pairs_have_no_interval() -> None:
+    assert ratio_of([0.0] * 4).interval is None
+    assert ratio_of([0.0] * 12).interval == (1.0, 1.0)
