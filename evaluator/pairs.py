@@ -115,7 +115,7 @@ def interval(sample: Sequence[float]) -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class PairedFinding:
     """The end of a sequential test: whether the candidate is better, and the probability of a result like this by
     chance. `floor` is the noise floor that its ratio had to exceed."""
 
@@ -151,16 +151,16 @@ def chance(log_ratios: Sequence[float]) -> Fraction:
     return Fraction(sum(ways[measured:]), 2 ** len(ranks))
 
 
-def decide(log_ratios: Sequence[float], floor: float) -> Finding | None:
+def decide(log_ratios: Sequence[float], floor: float) -> PairedFinding | None:
     """What the look after these pairs concludes; None where another look follows. `floor` is the noise floor."""
     ratio, probability = ratio_of(log_ratios), chance(log_ratios)
     is_better = probability <= level(len(log_ratios)) and ratio.times > 1 + floor
     if not is_better and ratio.times > 1 and len(log_ratios) < LOOKS[-1]:
         return None
-    return Finding(is_better=is_better, ratio=ratio, chance=float(probability), floor=floor)
+    return PairedFinding(is_better=is_better, ratio=ratio, chance=float(probability), floor=floor)
 
 
-def look_by_look(log_ratios: Iterator[float], floor: float) -> Finding:
+def look_by_look(log_ratios: Iterator[float], floor: float) -> PairedFinding:
     """Take pairs until a look concludes."""
     taken: list[float] = []
     for look in LOOKS:

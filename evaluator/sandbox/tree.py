@@ -35,12 +35,15 @@ _FILES: Final = ("/etc/ld.so.cache", "/etc/alternatives")
 class TreeJob:
     """One command. `files` (paths relative to the scratch folder) are written first. The command starts in the scratch
     folder, with `environment` added to a small default one, and may read the system, the interpreter and `readable`.
+    `archives` (tar files) are unpacked into it before, confined too, in order, a later one over an earlier one; neither
+    time nor memory counts.
     It may list the folders `listed` (at `standard`; at `strong` they hold only what it may read). The result has at
     most `result_bytes`: the first line that was written to the descriptor in EVOLVE_RESULT_FD, else the bytes of the
     file `result` in the scratch folder, read when every process is dead."""
 
     argv: tuple[str, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
+    archives: tuple[Path, ...] = ()
     result: str
     result_bytes: int = 1 << 20
     readable: tuple[Path, ...] = ()
@@ -86,7 +89,7 @@ class TreeSandbox:
         SandboxError when the tree could not be confined or `tree_init` died (a fault of the machine), and
         EvaluationCancelled."""
         cancellation.check()
-        paths = readable(job.readable)
+        paths = readable((*job.readable, *job.archives))
         script = Path(tree_init.__file__).resolve()
         package = script.parent
         own = (package, package.parent / "__init__.py", package.parent / "errors.py", bubblewrap.interpreter())
@@ -159,6 +162,7 @@ class TreeSandbox:
             "argv": [argument.replace(SCRATCH, scratch) for argument in job.argv],
             "environment": {name: value.replace(SCRATCH, scratch) for name, value in environment.items()},
             "files": [(name, len(content)) for name, content in job.files.items()],
+            "archives": [str(archive.resolve()) for archive in job.archives],
             "result": job.result,
             "result_bytes": job.result_bytes,
             "scratch": scratch,

@@ -59,6 +59,8 @@ class TreeRun:
         self._pipes = set[int]()  # of `_printed` and `_results` those that are open
         self._allowed: deque[float] = deque()  # when processes and threads were allowed that no look has seen yet
         self._answering_s = 0.0  # CPU time for the tree's requests, which counts as the tree's
+        self._confining_s = 0.0  # CPU time of the first process before the command began, which does not count
+        self._held = 0  # bytes of the scratch folder when the command began
         self._ending_call = tree_policy.ending_number(os.uname().machine)
         self._stopped = ""
         self._peak = 0
@@ -126,6 +128,9 @@ class TreeRun:
             self._poll.register(descriptor, select.POLLIN)
         os.set_blocking(self._printed, False)
         os.set_blocking(self._results, False)
+        before = self._tree.sample(self._main)
+        self._confining_s = 0.0 if before is None else before.own_s
+        self._held = self._in_memory() if self._job["enclosed"] else 0
         self._started = time.monotonic()
         os.write(go, b"g")
         os.close(go)
@@ -143,6 +148,8 @@ class TreeRun:
             allowed = [(path, RIGHTS[kind]) for path, kind in self._job["allowed"]]
             layers = self._job["layers"]
             listener = tree_confine.confine(layers, self._job, allowed, policy, proc=self._proc)
+            for archive in self._job["archives"]:
+                tree_scratch.unpack(archive, self._scratch)
             os.write(report, f"ready {listener}".encode())
         except Exception as cause:  # noqa: BLE001 - boundary: the reason must reach `tree_init`
             os.write(report, str(cause).encode())
@@ -197,14 +204,14 @@ class TreeRun:
         self._next_look = time.monotonic() + max(soon, _SHARE * (time.thread_time() - began))
 
     def _cpu_s(self) -> float:
-        return self._tree.account.cpu_s() + self._answering_s
+        return max(0.0, self._tree.account.cpu_s() - self._confining_s) + self._answering_s
 
     def _measure(self, now: float) -> tuple[int, float]:
         """(bytes of memory in use, bytes left in the scratch folder); below zero: too many bytes or files."""
         held, left = 0, 0.0
         if self._job["enclosed"]:
             space = os.fstatvfs(self._room_of)
-            held = (space.f_blocks - space.f_bfree) * space.f_frsize
+            held = self._in_memory()
             left = float(self._room - (space.f_files - space.f_ffree) * tree_scratch.NAME_BYTES)
         elif now >= self._next_measure:
             began = time.thread_time()
@@ -215,8 +222,13 @@ class TreeRun:
         if private + (held or shared) > self._memory:
             private, shared = self._tree.memory(exact=True)
         used = private + (held if self._job["enclosed"] else shared)
-        self._peak = max(self._peak, used)
+        self._peak = max(self._peak, used - self._held)
         return used, left
+
+    def _in_memory(self) -> int:
+        """Bytes of the files of an enclosed tree, which are in memory."""
+        space = os.fstatvfs(self._room_of)
+        return (space.f_blocks - space.f_bfree) * space.f_frsize
 
     def _room_on_disk(self) -> float:
         try:
@@ -304,7 +316,7 @@ class TreeRun:
             "status": status,
             "cpu_s": cpu_s,
             "wall_s": self._wall_s,
-            "peak_bytes": self._peak,
+            "peak_bytes": max(self._peak, self._tree.largest),
             "output": len(output),
             "result": None if content is None else len(content),
             "too_large": too_large,

@@ -26,6 +26,34 @@ def fill(folder: str, files: Mapping[str, bytes]) -> None:
             file.write(content)
 
 
+def unpack(archive: str, folder: str) -> None:
+    """Unpack folders, files and links of a tar file into a folder, over what is there. Called by a confined process:
+    an archive that leads elsewhere is refused by the kernel. Raises OSError and tarfile.TarError."""
+    import tarfile  # takes long to load, and few runs need it
+
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            path = os.path.join(folder, member.name)  # noqa: PTH118
+            if member.isdir():
+                os.makedirs(path, exist_ok=True)  # noqa: PTH103
+                continue
+            os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)  # noqa: PTH108
+            if member.issym():
+                os.symlink(member.linkname, path)  # noqa: PTH211
+            elif member.islnk():
+                os.link(os.path.join(folder, member.linkname), path)  # noqa: PTH118
+            elif (content := packed.extractfile(member)) is not None:
+                # The mode at creation: where there is no bubblewrap, nothing may change it later.
+                place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, member.mode & 0o755 | 0o600)
+                with open(place, "wb") as file:  # noqa: PTH123
+                    while chunk := content.read(1 << 20):
+                        file.write(chunk)
+                with contextlib.suppress(OSError):  # the same
+                    os.utime(path, (member.mtime, member.mtime))
+
+
 def result(folder: str, name: str, most: int) -> tuple[bytes | None, bool]:
     """(bytes of a file in the folder, whether it has more than `most`); the bytes are None if it has more, or is not a
     regular file."""

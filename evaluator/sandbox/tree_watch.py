@@ -99,6 +99,7 @@ class Tree:
         self.main = 0  # the first process, set by its maker
         self.status: int | None = None  # its wait status, once it has ended
         self.tasks = 1
+        self.largest = 0  # bytes that one process had resident at most, of those that were collected
 
     def look(self) -> None:
         """Read the CPU time of every process; `tasks` is the number of living processes and threads."""
@@ -137,6 +138,7 @@ class Tree:
             if process == self.main:
                 self.status = status
             self.account.collected(process, usage.ru_utime + usage.ru_stime)
+            self.largest = max(self.largest, usage.ru_maxrss << 10)
 
     def end(self) -> None:
         """Kill all processes and wait until they are gone; no new one may start meanwhile. Raises TimeoutError."""

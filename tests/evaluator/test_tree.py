@@ -1,11 +1,15 @@
 """What a command in the sandbox of process trees finds, what comes back of it, and who may not run at all."""
 
+import contextlib
+import io
+import os
 import signal
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
-from trees import LIMITS, ROOT, USERS, at_one_level, elsewhere, run, sandbox_of
+from trees import LIMITS, ROOT, USERS, at_both_levels, at_one_level, elsewhere, run, sandbox_of
 
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
@@ -52,6 +56,45 @@ def test_the_environment_is_what_is_said_and_no_more(level: str, monkeypatch: py
         *("PATH", "HOME", "TMPDIR", "LC_ALL", "EVOLVE_RESULT_FD", "NAMED"),
         *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
     }
+
+
+@at_both_levels
+def test_archives_are_unpacked_over_each_other_before_anything_counts(level: str, tmp_path: Path) -> None:
+    for name, texts in (("first", {"tree/run": "exit 1", "tree/in/kept": "kept"}), ("second", {"tree/run": "exit 0"})):
+        with tarfile.open(tmp_path / name, "w") as packed:
+            for path, text in texts.items():
+                member = tarfile.TarInfo(path)
+                member.size, member.mode, member.mtime = len(text), 0o755, 1_000_000_000
+                packed.addfile(member, io.BytesIO(text.encode()))
+            link = tarfile.TarInfo("tree/link")
+            link.type, link.linkname = tarfile.SYMTYPE, "in/kept"
+            packed.addfile(link)
+    archives = (tmp_path / "first", tmp_path / "second")
+    ending = shell(level, "test -x tree/run && sh tree/run && cat tree/link > result", archives=archives)
+    assert (ending.outcome, ending.result) == (Outcome.OK, b"kept"), ending.output
+
+
+@at_both_levels
+def test_an_archive_that_leads_elsewhere_does_not_get_there(level: str, tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "packed", "w") as packed:
+        member = tarfile.TarInfo(f"{tmp_path}/outside")
+        packed.addfile(member, io.BytesIO())
+    with contextlib.suppress(SandboxError):  # at `strong` there is a folder of that name, inside
+        shell(level, "true", archives=(tmp_path / "packed",))
+    assert not (tmp_path / "outside").exists()
+
+
+@at_both_levels
+def test_only_the_command_is_measured(level: str, tmp_path: Path) -> None:
+    content = os.urandom(1 << 20)
+    with tarfile.open(tmp_path / "packed", "w") as packed:
+        for number in range(40):
+            member = tarfile.TarInfo(f"tree/{number}")
+            member.size = len(content)
+            packed.addfile(member, io.BytesIO(content))
+    endings = [shell(level, "true", archives=archives) for archives in ((), (tmp_path / "packed",))]
+    assert [ending.outcome for ending in endings] == [Outcome.OK, Outcome.OK]
+    assert endings[1].peak_memory_mb < 40
 
 
 @at_one_level
