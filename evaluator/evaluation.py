@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 
 from evaluator.input_files import read_as
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
+from evaluator.program_files import Files
 
 FARTHEST: Final = 1e100
 """No cost, score or metric lies farther from 0, so that sums and squares over a whole run stay finite."""
@@ -174,6 +175,29 @@ def _side_to_json(side: tuple[Outcome, Fraction | None]) -> list[str | None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Incumbent:
+    """The best program so far, which another one is compared with."""
+
+    commit: str
+    program: Files
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedResult:
+    """A program measured in pairs with another one (`evaluator.pairs`): how many `times` better it is, with a range of
+    confidence; the probability of that by chance; and whether it is better. `than` is the commit of the other one."""
+
+    than: str
+    times: float
+    low: float
+    high: float
+    pairs: int
+    chance: float
+    is_better: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
     """A score over one suite, and what it is compared with. `quarantine` says why the score cannot be trusted, if so.
     `beyond` says which listed values a correct program is better than, where it is better than all of them.
@@ -243,6 +267,7 @@ class Evaluation(Scored):
     peak_memory_mb: float = 0.0
     runtime_s: float = 0.0  # mean CPU seconds per call, measured: so it is no metric of the judge
     private: Any = None
+    against: PairedResult | None = None  # the comparison with what was the best, where that decides
     answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -262,6 +287,7 @@ class Evaluation(Scored):
             **({} if self.spread is None else {"spread": list(self.spread)}),
             **({"self_judged": True} if self.self_judged else {}),
             **({} if self.private is None else {"private": self.private}),
+            **({} if self.against is None else {"against": asdict(self.against)}),
             "published_score": self.published_score,
             "ceiling": self.ceiling,
             "metrics": dict(self.metrics),

@@ -2,11 +2,12 @@
 
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.program_files import Files
+from evaluator.repository.evaluator import RepositoryEvaluator
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.script import ScriptEvaluator
 from evaluator.task import Suite, Task
 
-OpenedEvaluator = SandboxedEvaluator | ScriptEvaluator
+OpenedEvaluator = SandboxedEvaluator | ScriptEvaluator | RepositoryEvaluator
 
 
 def open_evaluator(
@@ -21,5 +22,7 @@ def open_evaluator(
 ) -> OpenedEvaluator:
     """The evaluator of one suite of a task; the arguments are those of `SuiteEvaluator`. Raises TaskError and
     SandboxError."""
-    kind = SandboxedEvaluator if task.script is None else ScriptEvaluator
+    kind: type[OpenedEvaluator] = SandboxedEvaluator if task.script is None else ScriptEvaluator
+    if task.repository is not None:
+        kind = RepositoryEvaluator
     return kind(task, suite, workers=workers, control=control, confined=confined, alone=alone, seed=seed)

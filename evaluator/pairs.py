@@ -5,9 +5,11 @@ order, so that a drift of the machine over a block cancels. Each pair has a log 
 better; the score is the median ratio.
 
 **The test.** Were the two programs equal, each log ratio would be as likely with the opposite sign. So the signs are
-permuted: of all 2^n assignments of signs to n pairs, `chance` is the exact share with a sum of signed ranks at least as
-large as measured (ranks of absolute values, so that one outlier counts no more than its rank). One-sided: Wilcoxon,
-"Individual comparisons by ranking methods", Biometrics Bulletin 1 (1945), 80-83.
+permuted: of all 2^n assignments of signs to n pairs, `chance` is the exact share with a sum of weights of the positive
+pairs at least as large as measured, one-sided. A pair weighs the rank of its absolute value, at most n/4. With whole
+ranks that is the test of Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1 (1945), 80-83;
+with equal weights it is the test of signs. Measurements on a busy machine have outliers: the bound keeps them from
+deciding.
 
 **The looks.** There is a look after 12, 16, 24 and 32 pairs, and the first one that finds the candidate better ends the
 measurement. All looks together may call an equal candidate better in one case out of 1000. Alpha spending divides that:
@@ -144,11 +146,11 @@ def _spent(pairs: int) -> float:
 
 
 def chance(log_ratios: Sequence[float]) -> Fraction:
-    """The share of all assignments of signs with a sum of ranks at least as large: exact, one-sided."""
-    ranks = _doubled_ranks(log_ratios)
-    ways = _ways(tuple(sorted(ranks)))
-    measured = sum(rank for rank, value in zip(ranks, log_ratios, strict=True) if value > 0)
-    return Fraction(sum(ways[measured:]), 2 ** len(ranks))
+    """The share of all assignments of signs with a sum of weights at least as large: exact, one-sided."""
+    weights = _doubled_weights(log_ratios)
+    ways = _ways(tuple(sorted(weights)))
+    measured = sum(weight for weight, value in zip(weights, log_ratios, strict=True) if value > 0)
+    return Fraction(sum(ways[measured:]), 2 ** len(weights))
 
 
 def decide(log_ratios: Sequence[float], floor: float) -> PairedFinding | None:
@@ -172,23 +174,28 @@ def look_by_look(log_ratios: Iterator[float], floor: float) -> PairedFinding:
     raise AssertionError("the last look concludes")
 
 
-def _doubled_ranks(values: Sequence[float]) -> list[int]:
-    """Twice the rank of each absolute value, the mean rank of equal ones; 0 of 0, whose sign changes nothing."""
-    ordered = sorted(abs(value) for value in values)
-    ranks = []
+def most_weight(count: int) -> int:
+    """The most that one of so many pairs weighs."""
+    return max(1, count // 4)
+
+
+def _doubled_weights(values: Sequence[float]) -> list[int]:
+    """Twice the weight of each value, by the mean rank of equal ones; 0 of 0, whose sign changes nothing."""
+    ordered, most = sorted(abs(value) for value in values), 2 * most_weight(len(values))
+    weights = []
     for value in values:
         below = bisect_left(ordered, abs(value))
-        ranks.append(2 * below + ordered.count(abs(value)) + 1 if value else 0)
-    return ranks
+        weights.append(min(most, 2 * below + ordered.count(abs(value)) + 1) if value else 0)
+    return weights
 
 
 @lru_cache(maxsize=64)
-def _ways(ranks: tuple[int, ...]) -> tuple[int, ...]:
-    """By sum: how many choices of the ranks have it."""
+def _ways(weights: tuple[int, ...]) -> tuple[int, ...]:
+    """By sum: how many choices of the weights have it."""
     ways = [1]
-    for rank in ranks:
-        longer = [*ways, *[0] * rank]
-        ways = [count + (ways[total - rank] if total >= rank else 0) for total, count in enumerate(longer)]
+    for weight in weights:
+        longer = [*ways, *[0] * weight]
+        ways = [count + (ways[total - weight] if total >= weight else 0) for total, count in enumerate(longer)]
     return tuple(ways)
 
 
@@ -247,15 +254,17 @@ def _is_found(log_ratios: Sequence[float]) -> bool:
     for look in LOOKS:
         seen = log_ratios[:look]
         order = sorted(range(look), key=lambda place: abs(seen[place]))
-        if sum(rank for rank, place in enumerate(order, 1) if seen[place] > 0) >= _least_sum(look):
+        most = most_weight(look)
+        if sum(min(rank, most) for rank, place in enumerate(order, 1) if seen[place] > 0) >= _least_sum(look):
             return True
     return False
 
 
 @cache
 def _least_sum(look: int) -> int:
-    """The smallest sum of ranks that a look calls better, where no two values are equal."""
-    ways, allowed = _ways(tuple(range(1, look + 1))), Fraction(level(look)) * 2**look
+    """The smallest sum of weights that a look calls better, where no two values are equal."""
+    weights = tuple(min(rank, most_weight(look)) for rank in range(1, look + 1))
+    ways, allowed = _ways(weights), Fraction(level(look)) * 2**look
     total, least = 0, len(ways)
     while total + ways[least - 1] <= allowed:
         least -= 1

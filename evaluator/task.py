@@ -18,6 +18,7 @@ from evaluator.evaluation import Summary, Verdict
 from evaluator.objective import ListedValue, Objective
 from evaluator.places import source_of
 from evaluator.program_files import SEVERAL, Files, ProgramFolder
+from evaluator.repository.values import Repository
 from evaluator.task_code import TaskModule, describe_value
 
 
@@ -171,11 +172,12 @@ class Task:
     reference: Path | None = None  # where the clock is the score: the program to time against
     script: Script | None = None  # where a script runs programs, in place of their entry point
     program_folder: ProgramFolder | None = None  # where programs have several files; `initial` is that folder then
+    repository: Repository | None = None  # where a program is the files of a repository that may change
 
     @property
     def uses_clock(self) -> bool:
-        """Whether the score is a speed, measured as a ratio to the reference program."""
-        return self.reference is not None
+        """Whether the score is a measured ratio: to the reference program, or to a repository's unchanged code."""
+        return self.reference is not None or self.repository is not None
 
     @property
     def program_name(self) -> str:
@@ -186,13 +188,18 @@ class Task:
 
     def initial_files(self) -> Files:
         """The initial program. Raises TaskError."""
+        if self.repository is not None:
+            return self.repository.program()
         if self.program_folder is not None:
             return self.program_folder.read()
         return Files.single(self.program_name, source_of(self.initial, "the initial program"))
 
     @property
     def self_judged(self) -> bool:
-        """Whether a program shares the process that scores it: a script without a judge."""
+        """Whether a program shares the process that scores it: a script without a judge, or a benchmark that prints the
+        number."""
+        if self.repository is not None:
+            return self.repository.self_judged
         return self.script is not None and not self.script.judged
 
     @property

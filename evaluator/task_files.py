@@ -21,6 +21,7 @@ from evaluator.judge_module import JudgeModule, SelfJudged
 from evaluator.objective import Direction, Objective
 from evaluator.places import content_of, resolve_path, source_of
 from evaluator.program_files import ProgramFolder
+from evaluator.repository.reading import read_repository
 from evaluator.task import Instance, Script, Suite, Task
 from evaluator.task_code import describe_error, must_be_python
 from evaluator.task_yaml import FILE, JUDGE, SCRIPT, BoundEntry, Bounds, SuiteEntry, TaskEntry, read_task_yaml
@@ -65,7 +66,8 @@ def _read_task(folder: Path) -> Task:
     adapter, exact_path = folder / "adapter.py", folder / "exact.py"
     adapter_source = _adapter(adapter) if adapter.is_file() else ""
     judge = _judge(entry)
-    initial, program_folder = _initial(entry)
+    repository = read_repository(entry)
+    initial, program_folder = _initial(entry) if repository is None else (repository.tree, repository.program_folder)
     script = None
     if entry.script is not None:
         excluded = [
@@ -76,7 +78,7 @@ def _read_task(folder: Path) -> Task:
         ]
         excluded += [] if entry.prompt is None else [resolve_path(entry.prompt, folder=folder)]
         script = _read_script(entry, _file(entry, "script", entry.script), judge, initial, excluded)
-    entry_point = entry.entry_point or ("" if script is not None else _only_function(entry, initial))
+    entry_point = entry.entry_point or ("" if entry.runs_commands else _only_function(entry, initial))
     objective = repr(sorted(entry.resolved_objective.to_json().items()))
     reference = _reference(entry)
     return Task(
@@ -84,7 +86,9 @@ def _read_task(folder: Path) -> Task:
         folder=folder,
         entry_point=entry_point,
         description=entry.description,
-        prompt_text=_prompt_text(entry) or entry.description or _docstring(initial, entry_point),
+        prompt_text=_prompt_text(entry)
+        or entry.description
+        or ("" if repository is not None else _docstring(initial, entry_point)),
         objective=entry.resolved_objective,
         initial=initial,
         ingredients=_ingredients(entry),
@@ -101,11 +105,13 @@ def _read_task(folder: Path) -> Task:
             objective.encode(),
             *([] if reference is None else [source_of(reference, "the reference program").encode()]),
             *([] if script is None else [b"script", script.digest.encode()]),
-            *([] if program_folder is None else program_folder.parts()),
+            *([] if program_folder is None or repository is not None else program_folder.parts()),
+            *([] if repository is None else [b"repository", repository.digest().encode()]),
         ),
         reference=reference,
         script=script,
         program_folder=program_folder,
+        repository=repository,
     )
 
 
@@ -151,6 +157,8 @@ def _judge(entry: TaskEntry) -> JudgeModule | SelfJudged:
     path = entry.path.parent / JUDGE
     if entry.judged:
         return JudgeModule(path, entry.resolved_objective, timed=entry.uses_clock)
+    if entry.repository is not None:
+        return SelfJudged(entry.path)
     if entry.script is None:
         raise TaskError(f"{entry.path.parent}: holds neither {JUDGE} nor {SCRIPT}; `script: FILE` names another script")
     return SelfJudged(entry.path.parent / entry.script)
@@ -346,7 +354,7 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
             raw,
             bounds_bytes,
             repr(limits).encode(),
-            *([] if task.script is None else [f"{limits.wall_s} {limits.scratch_mb}".encode()]),
+            *([f"{limits.wall_s} {limits.scratch_mb}".encode()] if task.runs_commands else []),
         ),
         held_out=entry.held_out,
         best_known=tuple(entry.best_known),

@@ -12,6 +12,8 @@ from evaluator.errors import TaskError
 from evaluator.input_files import Exact, Section, checked, matching, number, place
 from evaluator.objective import COMBINED, Direction, ListedValue, Objective
 from evaluator.program_files import path_fault
+from evaluator.repository.printed import JSON
+from evaluator.repository.values import TREE, Measure
 from evaluator.task import Limits
 from evaluator.yaml_file import read_mapping
 
@@ -31,6 +33,13 @@ NO_PROGRAM: Final = frozenset({".md", ".txt", ".pyc", ".bak", ".orig", ".log", "
 _OF_SCRIPTS: Final = ("wall_s", "scratch_mb")
 _NOT_OF_SCRIPTS: Final = ("cpu_per_instance_s", "cpu_per_item_s")
 _TAKEN: Final = ("success_rate", "runtime_s", "published_score")
+_GAINS: Final = {
+    Measure.CPU: "speedup",
+    Measure.WALL: "speedup",
+    Measure.MEMORY: "memory_gain",
+    Measure.METRIC: "gain",
+}
+"""The metric of a task out of a repository: how many times better than the unchanged code."""
 _SET_ALREADY: Final = ("PATH", "HOME", "TMPDIR", "LC_ALL")
 
 
@@ -136,6 +145,42 @@ class SuiteEntry(Section):
     best_known: list[ListedValue] = Field(default=[])
 
 
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as cause:
+        raise ValueError(f"must be a regular expression ({cause})") from None
+    return text
+
+
+def _metric_of_benchmark(text: str) -> str:
+    if not text.startswith(JSON):
+        return _expression(text)
+    if text == JSON:
+        raise ValueError(f"must name a key after {JSON}")
+    return text
+
+
+_Command = Annotated[str, AfterValidator(str.strip), Field(min_length=1, max_length=4000)]
+
+
+class RepositoryEntry(Section):
+    """The repository in `task.yaml`. Commands are for a shell, in the repository's top folder."""
+
+    commit: str = ""
+    edit: list[str] = Field(min_length=1)
+    test: _Command
+    bench: _Command
+    measure: Measure = Field(default=Measure.CPU, strict=False)
+    metric: Annotated[str, AfterValidator(_metric_of_benchmark)] | None = None
+    direction: Direction | None = Field(default=None, strict=False)
+    setup: _Command | None = None
+    build: _Command | None = None
+    test_count: Annotated[str, AfterValidator(_expression)] | None = None
+    tests: int | None = Field(default=None, ge=1)
+    path: list[str] = Field(default=[])
+
+
 class TaskEntry(Section):
     """A task in `task.yaml`, with defaults."""
 
@@ -156,6 +201,7 @@ class TaskEntry(Section):
     script_files: Annotated[list[str], AfterValidator(_each_once)] = Field(default=[])  # it may read them, too
     program_name: _FileName | None = None
     environment: Annotated[list[_Variable], AfterValidator(_each_once)] = Field(default=[])
+    repository: RepositoryEntry | None = None  # a program is the files of it that may change
     limits: LimitsEntry = LimitsEntry()
     suites: dict[_Name, SuiteEntry] = Field(default={DEFAULT_SUITE: SuiteEntry()}, min_length=1)
     _path: Path = PrivateAttr()
@@ -174,6 +220,11 @@ class TaskEntry(Section):
         """Whether there is a judge.py."""
         return (self._path.parent / JUDGE).is_file()
 
+    @property
+    def runs_commands(self) -> bool:
+        """Whether programs run in process trees: by a script, or by the commands of a repository."""
+        return self.script is not None or self.repository is not None
+
     def wrong(self, key: str, what: str) -> TaskError:
         """The error for a key, or for its default."""
         return TaskError(f"{place(self._path, key)}: {key} {what}")
@@ -187,7 +238,7 @@ class TaskEntry(Section):
 
     def limits_of(self, suite: SuiteEntry) -> Limits:
         """The limits of a program on a suite."""
-        limits = DEFAULT_LIMITS if self.script is None else SCRIPT_LIMITS
+        limits = SCRIPT_LIMITS if self.runs_commands else DEFAULT_LIMITS
         for entry in (self.limits, suite.limits):
             limits = replace(limits, **entry.model_dump(exclude_none=True))
         return limits
@@ -195,6 +246,9 @@ class TaskEntry(Section):
     @property
     def resolved_objective(self) -> Objective:
         """The objective with defaults: where a script scores, its cost is the score; with a clock, the speed is."""
+        if self.repository is not None:
+            metric = self.objective.metric or _GAINS[self.repository.measure]
+            return Objective(metric=metric, unit=self.objective.unit[:20] or "times")
         entry, self_judged = self.objective, self.script is not None and not self.judged
         metric = entry.metric or (COMBINED if self_judged else "speedup" if self.uses_clock else "score")
         direction = entry.direction or Direction.MAXIMISE
@@ -206,10 +260,12 @@ def read_task_yaml(folder: Path) -> TaskEntry:
     """The folder's `task.yaml`, checked. Raises TaskError."""
     path = folder / FILE
     document: dict[str, Any] = {"name": plain_name(folder.name)}
-    if (folder / SCRIPT).is_file():
+    given = read_mapping(path) if path.exists() else {}
+    if given.get("repository") is not None:
+        document["initial"] = TREE
+    elif (folder / SCRIPT).is_file():
         document["script"] = SCRIPT
-    if path.exists():
-        document |= read_mapping(path)
+    document |= given
     if document.get("initial") is None:
         document["initial"] = _only_initial(folder)
     entry = checked(TaskEntry, document, path, TaskError, context=path)
@@ -221,6 +277,7 @@ def read_task_yaml(folder: Path) -> TaskEntry:
         raise entry.wrong("default_suite", f"{entry.default_suite!r} is not among its suites")
     _check_limits(entry)
     _check_script(entry)
+    _check_repository(entry)
     return entry
 
 
@@ -260,13 +317,42 @@ def _check_objective(entry: TaskEntry) -> None:
 
 
 def _check_limits(entry: TaskEntry) -> None:
-    refused = _OF_SCRIPTS if entry.script is None else _NOT_OF_SCRIPTS
-    whose = "it is for evaluator scripts" if entry.script is None else "a script has cpu_total_s and wall_s"
+    refused = _NOT_OF_SCRIPTS if entry.runs_commands else _OF_SCRIPTS
+    whose = "a command has cpu_total_s and wall_s" if entry.runs_commands else "it is for evaluator scripts"
     places = {"limits": entry.limits} | {f"suites.{name}.limits": suite.limits for name, suite in entry.suites.items()}
     for where, limits in places.items():
         for key in refused:
             if getattr(limits, key) is not None:
                 raise entry.wrong(f"{where}.{key}", f"limits nothing here: {whose}")
+
+
+def _check_repository(entry: TaskEntry) -> None:
+    """Check the keys of a repository, and those that exclude one."""
+    repository = entry.repository
+    if repository is None:
+        return
+    if entry.initial != TREE:
+        raise entry.wrong("initial", f"is {entry.initial!r}; the program of a repository is its folder {TREE}")
+    others: dict[str, object] = {
+        "script": entry.script,
+        "entry_point": entry.entry_point,
+        "uses_clock": entry.uses_clock or None,
+        "reference": entry.reference,
+        "objective.direction": entry.objective.direction,
+        "objective.per_instance": entry.objective.per_instance,
+    }
+    for key, value in others.items():
+        if value is not None:
+            raise entry.wrong(key, "is given, and `repository` says how programs are scored; remove one of the two")
+    if entry.judged:
+        raise entry.wrong("repository", f"is given, and the folder has a {JUDGE}; remove one of the two")
+    prints = repository.measure is Measure.METRIC
+    if prints and (repository.metric is None or repository.direction is None):
+        key = "repository.metric" if repository.metric is None else "repository.direction"
+        raise entry.wrong(key, "is missing, and `measure: metric` needs it")
+    for key in ("metric", "direction"):
+        if not prints and getattr(repository, key) is not None:
+            raise entry.wrong(f"repository.{key}", f"has no place with `measure: {repository.measure}`")
 
 
 def _check_script(entry: TaskEntry) -> None:

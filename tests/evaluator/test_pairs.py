@@ -20,6 +20,7 @@ from evaluator.pairs import (
     level,
     look_by_look,
     measured_pairs,
+    most_weight,
     noise_of,
     ratio_of,
 )
@@ -39,13 +40,13 @@ def simulated(generator: random.Random, gain: float, spread: float) -> Iterator[
 def test_the_chance_is_the_share_of_all_assignments_of_signs(values: list[float]) -> None:
     magnitudes = sorted(abs(value) for value in values)
 
-    def rank(value: float) -> Fraction:
+    def weight(value: float) -> Fraction:
         places = [place for place, size in enumerate(magnitudes, 1) if size == abs(value)]
-        return Fraction(sum(places), len(places)) if value else Fraction()
+        return min(Fraction(sum(places), len(places)), Fraction(most_weight(len(values)))) if value else Fraction()
 
-    ranks = [rank(value) for value in values]
-    measured = sum(each for each, value in zip(ranks, values, strict=True) if value > 0)
-    sums = [sum(itertools.compress(ranks, signs)) for signs in itertools.product((0, 1), repeat=len(values))]
+    weights = [weight(value) for value in values]
+    measured = sum(each for each, value in zip(weights, values, strict=True) if value > 0)
+    sums = [sum(itertools.compress(weights, signs)) for signs in itertools.product((0, 1), repeat=len(values))]
     assert chance(values) == Fraction(sum(total >= measured for total in sums), len(sums))
 
 
@@ -102,6 +103,13 @@ def test_the_floor_is_found_with_the_stated_power() -> None:
     floor = floor_of([next(simulated(generator, 0.0, 0.04)) for _ in range(400)])
     found = [look_by_look(simulated(generator, math.log1p(floor), 0.04), 0.0).is_better for _ in range(400)]
     assert 0.84 <= sum(found) / len(found) <= 0.96
+
+
+def test_a_few_outliers_do_not_raise_the_floor() -> None:
+    generator = random.Random(34)
+    quiet = [generator.gauss(0, 0.02) for _ in range(24)]
+    disturbed = [*quiet[:22], 0.5, -0.5]
+    assert floor_of(disturbed) < 2 * floor_of(quiet)
 
 
 @part_of_the_examples(5)

@@ -1,0 +1,334 @@
+"""Scores programs of a repository: its tests are the gate, and its benchmark is measured in pairs with unchanged code.
+
+The score is how many times better a program is than the unchanged code: the median of 4 pairs. A program that would
+become the best is measured in pairs with the present best, look by look (`evaluator.pairs`), and is better only if a
+look says so; its score is then that of the best, times the ratio of the two.
+
+The tests run in the sandbox with the program's own code, which could deceive them: they catch mistakes, not malice.
+"""
+
+import itertools
+import platform
+import statistics
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+from evaluator.errors import HarnessError, TaskError
+from evaluator.evaluation import (
+    Classification,
+    Disagreement,
+    Evaluation,
+    Incumbent,
+    InstanceResult,
+    Outcome,
+    PairedResult,
+    StrictReport,
+    Summary,
+)
+from evaluator.feedback import shorten
+from evaluator.pairs import (
+    FALSE_POSITIVES,
+    LOOKS,
+    NOISE_RUNS,
+    ORDINARY,
+    Noise,
+    Pair,
+    PairedFinding,
+    chance,
+    floor_of,
+    look_by_look,
+    measured_pairs,
+    noise_of,
+    ratio_of,
+)
+from evaluator.program_files import Files
+from evaluator.repository.commands import CommandFailed, PassedTests, RepositoryCommands, Tree
+from evaluator.repository.values import Repository
+from evaluator.sandbox.options import SandboxOptions
+from evaluator.sandbox.tree import establish_tree
+from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
+from evaluator.suite_evaluator import SuiteEvaluator
+
+SKIPPED: Final = ("hash seed", "names", "order")
+_NOISE_KEPT: Final = 256
+"""The newest measurements of unchanged code that decide the noise floor during a search."""
+_NO_SCORE: Final = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Assessment:
+    """A program that passed its tests, and its pairs with the unchanged code (none of the unchanged code itself)."""
+
+    tests: PassedTests
+    pairs: tuple[Pair, ...]
+    own: float  # the median measurement of the program
+
+
+class RepositoryEvaluator(SuiteEvaluator):
+    """Scores programs by the repository's own tests and benchmark."""
+
+    def _start(self, confined: SandboxOptions) -> None:
+        """Find the strongest sandbox for process trees that this machine reaches."""
+        repository = self._task.repository
+        assert repository is not None
+        self._repository = repository
+        self._turns = Turns(self._workers, self._cancellation)
+        sandbox = establish_tree(confined)
+        self.sandbox = sandbox.level
+        self._commands = RepositoryCommands(repository, self.suite.limits, sandbox, self._turns)
+        self._open = ExitStack()  # the unchanged code, built; entered when it is first needed
+        self._reference: Tree | None = None
+        self._noise = _NoiseOfUnchanged(repository)
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Cancel, wait a moment until the commands are gone, and remove the files."""
+        self._turns.close()
+        self._open.close()
+        self._commands.close()
+
+    def evaluate(self, program: Files) -> Evaluation:
+        """The verdict on one program: its tests, then pairs with the unchanged code."""
+        with self._entered():
+            try:
+                return self._scored(self._assessed(program))
+            except CommandFailed as failed:
+                return self._failed(failed)
+
+    def evaluate_one(self, program: Files, place: int) -> InstanceResult:
+        """The result of the program: a repository is one instance."""
+        return self.evaluate(program).results[place]
+
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
+        """`evaluation`, this evaluator's own of `program`, after a second run of the tests and a comparison with `best`
+        (None: with the unchanged code)."""
+        if not evaluation.correct:
+            return evaluation
+        with OF_THIS_PROCESS.alone(self._cancellation):
+            self._noise_here()
+            try:
+                with self._commands.tree(program) as tree:
+                    self._commands.test(tree)
+                    if program == self._commands.unchanged:
+                        return replace(evaluation, strict=StrictReport(agrees=True, skipped=SKIPPED))
+                    finding = self._compared(tree, best)
+            except CommandFailed as failed:
+                return self._refuted_by(evaluation, failed)
+        return self._examined(evaluation, finding, best)
+
+    def measured_again(self, program: Files, than: str) -> PairedResult:
+        """A program in as many fresh pairs with the unchanged code as the last look has; `than` is the commit of that
+        code. Raises HarnessError where the program fails now."""
+        with OF_THIS_PROCESS.alone(self._cancellation):
+            floor = self._noise_here().floor
+            try:
+                with self._commands.tree(program) as tree:
+                    logs = [self._log(pair) for pair in self._pairs_with(self._unchanged(), tree, LOOKS[-1])]
+            except CommandFailed as failed:
+                raise HarnessError(f"the best program failed when it was measured again: {failed.detail}") from None
+        ratio, probability = ratio_of(logs), float(chance(logs))
+        is_better = probability <= FALSE_POSITIVES and ratio.times > 1 + floor
+        return _paired(PairedFinding(is_better=is_better, ratio=ratio, chance=probability, floor=floor), than)
+
+    def noise(self) -> Noise:
+        """The noise of the unchanged code on this machine, measured here unless the task has it. Raises TaskError where
+        the benchmark of the unchanged code fails."""
+        with OF_THIS_PROCESS.alone(self._cancellation):
+            return self._noise_here()
+
+    def measured_noise(self) -> tuple[float, ...]:
+        """Fresh runs of the unchanged code, as many as a noise floor needs, after one that does not count. Raises
+        TaskError."""
+        with OF_THIS_PROCESS.alone(self._cancellation):
+            return self._runs_of_unchanged()
+
+    # -- measuring ------------------------------------------------------------------------------------------------
+
+    def _assessed(self, program: Files) -> _Assessment:
+        """Raises CommandFailed."""
+        with self._commands.tree(program) as tree:
+            tests = self._commands.test(tree)
+            with OF_THIS_PROCESS.alone(self._cancellation):  # two programs would slow each other
+                if program == self._commands.unchanged:
+                    return _Assessment(tests=tests, pairs=(), own=self._commands.measure(tree))
+                pairs = tuple(self._pairs_with(self._unchanged(), tree, ORDINARY))
+        references = [pair.reference for pair in pairs]
+        self._noise.add(references)
+        return _Assessment(tests=tests, pairs=pairs, own=statistics.median(pair.candidate for pair in pairs))
+
+    def _compared(self, tree: Tree, best: Incumbent | None) -> PairedFinding:
+        """Raises CommandFailed."""
+        floor = self._noise.floor()
+        if best is None or best.program == self._commands.unchanged:
+            pairs = self._pairs_with(self._unchanged(), tree, LOOKS[-1])
+            return look_by_look(map(self._log, pairs), floor)
+        with self._commands.tree(best.program) as incumbent:
+            pairs = self._pairs_with(incumbent, tree, LOOKS[-1])
+            return look_by_look(map(self._log, pairs), floor)
+
+    def _pairs_with(self, reference: Tree, candidate: Tree, count: int) -> Iterator[Pair]:
+        measure = self._commands.measure
+
+        def of_reference() -> float:
+            try:
+                return measure(reference)
+            except CommandFailed as failed:
+                raise HarnessError(f"a benchmark that ran before fails now: {failed.detail}") from None
+
+        return itertools.islice(measured_pairs(of_reference, lambda: measure(candidate)), count)
+
+    def _log(self, pair: Pair) -> float:
+        return pair.log_ratio(larger_is_better=self._repository.larger_is_better)
+
+    def _unchanged(self) -> Tree:
+        """The unchanged code, built. Raises TaskError."""
+        with self._lock:
+            if self._reference is None:
+                try:
+                    self._reference = self._open.enter_context(self._commands.tree(self._commands.unchanged))
+                except CommandFailed as failed:
+                    raise TaskError(
+                        f"{self._repository.tree}: the build of the unchanged code fails: {failed.feedback}"
+                    ) from None
+            return self._reference
+
+    def _noise_here(self) -> Noise:
+        if not self._noise.is_of_this_host:
+            self._noise.replace(self._runs_of_unchanged())
+        return self._noise.noise()
+
+    def _runs_of_unchanged(self) -> tuple[float, ...]:
+        tree = self._unchanged()
+        try:
+            return tuple([self._commands.measure(tree) for _ in range(NOISE_RUNS + 1)][1:])
+        except CommandFailed as failed:
+            raise TaskError(
+                f"{self._repository.tree}: the benchmark of the unchanged code fails: {failed.feedback}"
+            ) from None
+
+    # -- verdicts -------------------------------------------------------------------------------------------------
+
+    def _scored(self, assessment: _Assessment) -> Evaluation:
+        tests, repository = assessment.tests, self._repository
+        times = ratio_of([self._log(pair) for pair in assessment.pairs]).times if assessment.pairs else 1.0
+        metrics = {self._task.objective.metric: times, "benchmark": assessment.own}
+        if tests.count is not None:
+            metrics["tests"] = float(tests.count)
+        result = InstanceResult(
+            instance=self.suite.instances[0].index,
+            outcome=Outcome.OK,
+            cost=Fraction(times),
+            cpu_s=tests.cpu_s,
+            wall_s=tests.wall_s,
+        )
+        counted = "The tests pass" if tests.count is None else f"{tests.count} tests pass"
+        own = f"{assessment.own:.4g} {repository.measure.unit}".strip()
+        pairs = f"in {len(assessment.pairs)} pairs of runs" if assessment.pairs else "by definition"
+        feedback = (
+            f"{counted}. The benchmark measures {own} ({repository.measure.words}): {times:.3f} times as good as the "
+            f"unchanged code, {pairs}."
+        )
+        evaluation = self._concluded(result, Summary(score=times, published_score=None, metrics=metrics))
+        return replace(evaluation, feedback=feedback, peak_memory_mb=tests.peak_memory_mb, runtime_s=tests.cpu_s)
+
+    def _failed(self, failed: CommandFailed) -> Evaluation:
+        result = InstanceResult(
+            instance=self.suite.instances[0].index,
+            outcome=failed.outcome,
+            cost=None,
+            detail=shorten(failed.detail),
+        )
+        evaluation = self._concluded(result, Summary(score=_NO_SCORE, published_score=None, metrics={}))
+        return replace(evaluation, detail=failed.detail, feedback=failed.feedback)
+
+    def _concluded(self, result: InstanceResult, summary: Summary) -> Evaluation:
+        evaluation = self._scorer.score([result], sandbox=self.sandbox, evaluator_version=self.version, summary=summary)
+        return replace(evaluation, self_judged=self._repository.self_judged)
+
+    def _refuted_by(self, evaluation: Evaluation, failed: CommandFailed) -> Evaluation:
+        """`evaluation` of a program that passed once and fails now."""
+        before = evaluation.results[0].exact_result
+        difference = Disagreement(
+            instance=evaluation.results[0].instance, how="tested again", ordinary=before, found=(failed.outcome, None)
+        )
+        report = StrictReport(
+            agrees=False,
+            classification=Classification.NONDETERMINISTIC,
+            detail=f"it passed once, and then not again: {failed.detail}",
+            differences=(difference,),
+            skipped=SKIPPED,
+        )
+        return replace(self._refuted(evaluation, report), feedback=f"{report.detail}\n\n{failed.feedback}")
+
+    def _examined(self, evaluation: Evaluation, finding: PairedFinding, best: Incumbent | None) -> Evaluation:
+        """`evaluation` with the score that the comparison gives."""
+        base = 1.0 if best is None else best.score
+        result = _paired(finding, "" if best is None else best.commit)
+        score, metric = base * result.times, self._task.objective.metric
+        than = "the unchanged code" if best is None or best.program == self._commands.unchanged else "the best so far"
+        return replace(
+            evaluation,
+            combined_score=score,
+            metrics={**evaluation.metrics, metric: score},
+            results=(replace(evaluation.results[0], cost=Fraction(score)),),
+            spread=(base * result.low, base * result.high),
+            strict=StrictReport(agrees=True, detail=f"in pairs with {than}: {finding.describe()}", skipped=SKIPPED),
+            feedback=f"{evaluation.feedback} In pairs with {than} it is {finding.describe()}.",
+            against=result,
+        )
+
+
+class _NoiseOfUnchanged:
+    """The measurements of the unchanged code, those of the search included; used by several threads at once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._runs = repository.noise_runs
+        self.is_of_this_host = bool(self._runs) and repository.noise_host == platform.node()
+        self._differences: list[float] = []
+        self._lock = threading.Lock()
+
+    def replace(self, runs: Sequence[float]) -> None:
+        """Take these runs, which were measured on this machine."""
+        with self._lock:
+            self._runs, self.is_of_this_host = tuple(runs), True
+
+    def add(self, references: Sequence[float]) -> None:
+        """Add measurements of the unchanged code from pairs with a program."""
+        logs = [
+            Pair(reference=first, candidate=second).log_ratio()
+            for first, second in zip(references[::2], references[1::2], strict=False)
+        ]
+        with self._lock:
+            self._differences = [*self._differences, *logs][-_NOISE_KEPT:]
+
+    def noise(self) -> Noise:
+        """The noise by the runs of this machine alone."""
+        with self._lock:
+            return noise_of(self._runs)
+
+    def floor(self) -> float:
+        """The noise floor by all measurements."""
+        with self._lock:
+            own = [
+                Pair(reference=first, candidate=second).log_ratio()
+                for first, second in zip(self._runs[::2], self._runs[1::2], strict=False)
+            ]
+            return floor_of([*own, *self._differences])
+
+
+def _paired(finding: PairedFinding, than: str) -> PairedResult:
+    assert finding.ratio.interval is not None  # the first look has enough pairs
+    low, high = finding.ratio.interval
+    return PairedResult(
+        than=than,
+        times=finding.ratio.times,
+        low=low,
+        high=high,
+        pairs=finding.ratio.pairs,
+        chance=finding.chance,
+        is_better=finding.is_better,
+    )

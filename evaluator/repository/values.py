@@ -1,0 +1,153 @@
+"""What a task out of a repository consists of, as plain values."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import TaskError
+from evaluator.objective import Direction
+from evaluator.places import content_of
+from evaluator.program_files import Files, ProgramFolder
+
+TREE: Final = "repository"
+"""The folder with the tracked files, in the task's folder and in a sandbox."""
+PREPARED: Final = "prepared.tar"
+"""The tree after setup, in the task's folder."""
+NOISE: Final = "noise.json"
+"""The runs of unchanged code, in the task's folder."""
+_NEVER_PACKED: Final = frozenset({".git", "__pycache__"})
+
+
+class Measure(StrEnum):
+    """What a benchmark is measured by."""
+
+    CPU = "cpu"
+    WALL = "wall"
+    MEMORY = "memory"
+    METRIC = "metric"  # a number that the benchmark prints, which the program could change
+
+    @property
+    def unit(self) -> str:
+        """The unit of one measurement."""
+        return {Measure.CPU: "s", Measure.WALL: "s", Measure.MEMORY: "MB"}.get(self, "")
+
+    @property
+    def words(self) -> str:
+        """What is measured, in words."""
+        return {
+            Measure.CPU: "CPU seconds",
+            Measure.WALL: "wall seconds",
+            Measure.MEMORY: "peak memory in MB",
+            Measure.METRIC: "printed number",
+        }[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A repository at one commit. Commands are lines for a shell, run in its top folder. `folder` is the task's.
+
+    Only files that match a pattern of `edit` may change; `new_files`: a program may add and delete such files. `metric` says how to read a printed number (`json:KEY` or a
+    regular expression with one group), and `direction` which numbers are better. `test_count` is a regular expression
+    for the number of tests; `tests` is that number for the unchanged code, None where it is not known. `path` is the
+    PATH of the commands. `noise_runs` are measurements of the unchanged code, made on `noise_host`."""
+
+    folder: Path
+    commit: str
+    edit: tuple[str, ...]
+    test: str
+    bench: str
+    measure: Measure = Measure.CPU
+    metric: str = ""
+    direction: Direction = Direction.MINIMISE
+    setup: str = ""
+    build: str = ""
+    test_count: str = ""
+    tests: int | None = None
+    new_files: bool = False
+    path: tuple[str, ...] = ()
+    noise_runs: tuple[float, ...] = ()
+    noise_host: str = ""
+
+    @property
+    def tree(self) -> Path:
+        """The folder with the tracked files."""
+        return self.folder / TREE
+
+    @property
+    def prepared(self) -> Path | None:
+        """The tree after setup; None where there was none."""
+        path = self.folder / PREPARED
+        return path if path.is_file() else None
+
+    @property
+    def self_judged(self) -> bool:
+        """Whether the program shares the process that makes its score."""
+        return self.measure is Measure.METRIC
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether larger measurements are better."""
+        return self.direction is Direction.MAXIMISE
+
+    @property
+    def program_folder(self) -> ProgramFolder:
+        """The rules for the files of a program."""
+        return ProgramFolder(folder=self.tree, edit=self.edit, may_add=self.new_files)
+
+    def editable(self, path: str) -> bool:
+        """Whether a program may have the file."""
+        return self.program_folder.editable(path)
+
+    def program(self) -> Files:
+        """The files that may change, unchanged. Raises TaskError."""
+        texts: dict[str, str] = {}
+        for path in tracked(self.tree):
+            if not self.editable(path):
+                continue
+            if (self.tree / path).is_symlink():
+                raise TaskError(f"{self.tree / path}: is a link; let `edit` match the file itself")
+            try:
+                texts[path] = content_of(self.tree / path).decode("utf-8")
+            except UnicodeDecodeError as cause:
+                raise TaskError(f"{self.tree / path}: is not UTF-8 text (byte {cause.start})") from None
+        if not texts:
+            raise TaskError(f"{self.tree}: no file matches `edit` ({', '.join(self.edit)})")
+        try:
+            files = Files.of(texts)
+        except ValueError as cause:
+            raise TaskError(f"{self.tree}: {cause}") from None
+        if excess := files.excess():
+            raise TaskError(f"{self.tree}: {excess}; let `edit` match fewer files")
+        return files
+
+    def digest(self) -> str:
+        """A hash of all that decides a score: the commands, the tree and what setup made of it. Raises TaskError."""
+        digest = hashlib.sha256()
+        decides = self.measure, self.metric, self.direction, self.setup, self.build, self.test_count, self.tests
+        for text in (*self.edit, self.test, self.bench, *map(str, decides)):
+            _add(digest, text.encode("utf-8", "surrogateescape"))
+        for path in tracked(self.tree):
+            place = self.tree / path
+            _add(digest, os.fsencode(path))
+            _add(digest, os.fsencode(place.readlink()) if place.is_symlink() else content_of(place))
+        if self.prepared is not None:
+            _add(digest, content_of(self.prepared))
+        return digest.hexdigest()
+
+
+def _add(digest: "hashlib._Hash", part: bytes) -> None:
+    digest.update(len(part).to_bytes(8, "big"))
+    digest.update(part)
+
+
+def tracked(folder: Path) -> Iterator[str]:
+    """The files and links in a folder and below, sorted, without `.git` and Python's caches."""
+    for place, folders, names in os.walk(folder):
+        linked = [name for name in folders if Path(place, name).is_symlink()]
+        folders[:] = sorted(name for name in folders if name not in _NEVER_PACKED and name not in linked)
+        for name in sorted([*names, *linked]):
+            yield Path(place, name).relative_to(folder).as_posix()
