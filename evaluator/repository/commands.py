@@ -140,6 +140,11 @@ class RepositoryCommands:
         }[repository.measure]
         return max(_LEAST_S, measured)
 
+    def printed(self, command: str, tree: Tree) -> str:
+        """The end of what any command prints, however it ends. Raises CommandFailed only where it takes down its
+        sandbox."""
+        return self._run(tree, (_RUN, "sh", command)).output
+
     # -- one run --------------------------------------------------------------------------------------------------
 
     def _check(self, program: Files) -> None:

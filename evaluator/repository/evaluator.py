@@ -79,7 +79,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         self._turns = Turns(self._workers, self._cancellation)
         sandbox = establish_tree(confined)
         self.sandbox = sandbox.level
-        self._commands = RepositoryCommands(repository, self.suite.limits, sandbox, self._turns)
+        self.commands = RepositoryCommands(repository, self.suite.limits, sandbox, self._turns)
         self._open = ExitStack()  # the unchanged code, built; entered when it is first needed
         self._reference: Tree | None = None
         self._noise = _NoiseOfUnchanged(repository)
@@ -89,7 +89,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         """Cancel, wait a moment until the commands are gone, and remove the files."""
         self._turns.close()
         self._open.close()
-        self._commands.close()
+        self.commands.close()
 
     def evaluate(self, program: Files) -> Evaluation:
         """The verdict on one program: its tests, then pairs with the unchanged code."""
@@ -111,9 +111,9 @@ class RepositoryEvaluator(SuiteEvaluator):
         with OF_THIS_PROCESS.alone(self._cancellation):
             self._noise_here()
             try:
-                with self._commands.tree(program) as tree:
-                    self._commands.test(tree)
-                    if program == self._commands.unchanged:
+                with self.commands.tree(program) as tree:
+                    self.commands.test(tree)
+                    if program == self.commands.unchanged:
                         return replace(evaluation, strict=StrictReport(agrees=True, skipped=SKIPPED))
                     finding = self._compared(tree, best)
             except CommandFailed as failed:
@@ -126,7 +126,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         with OF_THIS_PROCESS.alone(self._cancellation):
             floor = self._noise_here().floor
             try:
-                with self._commands.tree(program) as tree:
+                with self.commands.tree(program) as tree:
                     logs = [self._log(pair) for pair in self._pairs_with(self._unchanged(), tree, LOOKS[-1])]
             except CommandFailed as failed:
                 raise HarnessError(f"the best program failed when it was measured again: {failed.detail}") from None
@@ -150,11 +150,11 @@ class RepositoryEvaluator(SuiteEvaluator):
 
     def _assessed(self, program: Files) -> _Assessment:
         """Raises CommandFailed."""
-        with self._commands.tree(program) as tree:
-            tests = self._commands.test(tree)
+        with self.commands.tree(program) as tree:
+            tests = self.commands.test(tree)
             with OF_THIS_PROCESS.alone(self._cancellation):  # two programs would slow each other
-                if program == self._commands.unchanged:
-                    return _Assessment(tests=tests, pairs=(), own=self._commands.measure(tree))
+                if program == self.commands.unchanged:
+                    return _Assessment(tests=tests, pairs=(), own=self.commands.measure(tree))
                 pairs = tuple(self._pairs_with(self._unchanged(), tree, ORDINARY))
         references = [pair.reference for pair in pairs]
         self._noise.add(references)
@@ -163,15 +163,15 @@ class RepositoryEvaluator(SuiteEvaluator):
     def _compared(self, tree: Tree, best: Incumbent | None) -> PairedFinding:
         """Raises CommandFailed."""
         floor = self._noise.floor()
-        if best is None or best.program == self._commands.unchanged:
+        if best is None or best.program == self.commands.unchanged:
             pairs = self._pairs_with(self._unchanged(), tree, LOOKS[-1])
             return look_by_look(map(self._log, pairs), floor)
-        with self._commands.tree(best.program) as incumbent:
+        with self.commands.tree(best.program) as incumbent:
             pairs = self._pairs_with(incumbent, tree, LOOKS[-1])
             return look_by_look(map(self._log, pairs), floor)
 
     def _pairs_with(self, reference: Tree, candidate: Tree, count: int) -> Iterator[Pair]:
-        measure = self._commands.measure
+        measure = self.commands.measure
 
         def of_reference() -> float:
             try:
@@ -189,7 +189,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         with self._lock:
             if self._reference is None:
                 try:
-                    self._reference = self._open.enter_context(self._commands.tree(self._commands.unchanged))
+                    self._reference = self._open.enter_context(self.commands.tree(self.commands.unchanged))
                 except CommandFailed as failed:
                     raise TaskError(
                         f"{self._repository.tree}: the build of the unchanged code fails: {failed.feedback}"
@@ -204,7 +204,7 @@ class RepositoryEvaluator(SuiteEvaluator):
     def _runs_of_unchanged(self) -> tuple[float, ...]:
         tree = self._unchanged()
         try:
-            return tuple([self._commands.measure(tree) for _ in range(NOISE_RUNS + 1)][1:])
+            return tuple([self.commands.measure(tree) for _ in range(NOISE_RUNS + 1)][1:])
         except CommandFailed as failed:
             raise TaskError(
                 f"{self._repository.tree}: the benchmark of the unchanged code fails: {failed.feedback}"
@@ -269,7 +269,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         base = 1.0 if best is None else best.score
         result = _paired(finding, "" if best is None else best.commit)
         score, metric = base * result.times, self._task.objective.metric
-        than = "the unchanged code" if best is None or best.program == self._commands.unchanged else "the best so far"
+        than = "the unchanged code" if best is None or best.program == self.commands.unchanged else "the best so far"
         return replace(
             evaluation,
             combined_score=score,

@@ -321,9 +321,36 @@ def _new(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="convert a task of ShinkaEvolve: initial.*, evaluate.py, and its YAML file or run_evo.py",
     )
+    what.add_argument(
+        "--from-repo",
+        metavar="PATH",
+        type=Path,
+        help="make a task out of your git repository (docs/repository.md)",
+    )
     parser.add_argument(
         "--config", metavar="FILE", type=Path, help="the configuration in DIR to convert, where there are several"
     )
+    repository = parser.add_argument_group("with --from-repo")
+    repository.add_argument("--edit", metavar="GLOB", nargs="+", action="extend", help="the files that may change")
+    repository.add_argument("--test", metavar="CMD", help="the tests: they must pass")
+    repository.add_argument("--bench", metavar="CMD", help="the benchmark")
+    measure = repository.add_mutually_exclusive_group()
+    measure.add_argument(
+        "--bench-time",
+        nargs="?",
+        const="cpu",
+        choices=("cpu", "wall"),
+        help="measure the benchmark's CPU time (default) or wall time, of all its processes, from outside",
+    )
+    measure.add_argument("--bench-memory", action="store_true", help="measure its peak memory instead")
+    measure.add_argument(
+        "--metric", metavar="METRIC", help="read the number it prints: json:KEY, or a regular expression"
+    )
+    repository.add_argument("--direction", choices=("min", "max"), help="with --metric: which numbers are better")
+    repository.add_argument("--setup", metavar="CMD", help="run once; each program gets a copy of the files after it")
+    repository.add_argument("--build", metavar="CMD", help="run for each program, before its tests")
+    repository.add_argument("--test-count", metavar="REGEX", help="finds the number of tests in what they print")
+    repository.add_argument("--dirty", action="store_true", help="take changes that are not committed, too")
 
 
 def _import(parser: argparse.ArgumentParser) -> None:

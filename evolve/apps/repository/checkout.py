@@ -1,0 +1,84 @@
+"""A person's repository: its tracked files at a commit, written into a folder by git. Its files, branches
+and index are never changed."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from evaluator.untrusted import one_line
+from evolve.core.errors import InputError, MachineError
+
+_SIGNED: Final = {
+    "GIT_AUTHOR_NAME": "evolve",
+    "GIT_AUTHOR_EMAIL": "evolve@localhost",
+    "GIT_COMMITTER_NAME": "evolve",
+    "GIT_COMMITTER_EMAIL": "evolve@localhost",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """The top folder of a repository, its commit, and whether tracked files differ from that commit."""
+
+    top: Path
+    commit: str
+    dirty: bool
+
+    def write(self, folder: Path) -> None:
+        """Write the tracked files into a folder: at the commit, or with the changes that are not committed. Raises
+        InputError."""
+        index = folder.with_name(f"{folder.name}.index")
+        files = self.commit
+        if self.dirty:
+            files = git(self.top, "stash", "create", more=_SIGNED).strip() or self.commit
+        try:
+            git(self.top, "read-tree", files, more={"GIT_INDEX_FILE": str(index)})
+            arguments = ("checkout-index", "--all", "--force", f"--prefix={folder}/")
+            git(self.top, *arguments, more={"GIT_INDEX_FILE": str(index)})
+        finally:
+            index.unlink(missing_ok=True)
+
+
+def find_repository(path: Path, *, allow_dirty: bool) -> Checkout:
+    """The repository with this top folder. Raises InputError where there is none, or it has changes that are not
+    committed (unless they are wanted), and MachineError without git."""
+    if not path.is_dir():
+        raise InputError(f"--from-repo {one_line(str(path))}: there is no such folder")
+    try:
+        top = Path(git(path, "rev-parse", "--show-toplevel").strip())
+        commit = git(path, "rev-parse", "--verify", "HEAD^{commit}").strip()
+    except InputError as cause:
+        raise InputError(
+            f"--from-repo {one_line(str(path))}: is no git repository with a commit ({cause}); make one: "
+            "`git init`, `git add .`, `git commit`"
+        ) from None
+    if top.resolve() != path.resolve():
+        raise InputError(f"--from-repo {one_line(str(path))}: is a folder inside a repository; name its top: {top}")
+    changed = [line[3:] for line in git(top, "status", "--porcelain", "--untracked-files=no").splitlines()]
+    if changed and not allow_dirty:
+        shown = ", ".join(one_line(name, 100) for name in changed[:5]) + (", ..." if len(changed) > 5 else "")
+        raise InputError(
+            f"{top}: has changes that are not committed ({shown}); commit them, or take them as they are with --dirty"
+        )
+    return Checkout(top=top, commit=commit, dirty=bool(changed))
+
+
+def git(folder: Path, *arguments: str, more: dict[str, str] | None = None, stdin: str | None = None) -> str:
+    """What git prints, run in a folder. Raises InputError with its last line, and MachineError without git."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder.absolute()), *arguments],
+            capture_output=True,
+            check=False,
+            env={**environment, **(more or {}), "LC_ALL": "C"},
+            input=None if stdin is None else stdin.encode("utf-8", "surrogateescape"),
+        )
+    except FileNotFoundError:
+        raise MachineError("git is not installed, and `--from-repo` needs it") from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
+        raise InputError(f"git {arguments[0]}: {one_line(lines[-1], 300)}")
+    return done.stdout.decode("utf-8", "surrogateescape")
