@@ -136,7 +136,7 @@ class PairedFinding:
 
 
 def level(look: int) -> float:
-    """The probability of a false positive that the look after so many pairs may spend."""
+    """The probability of a false positive that a look may spend."""
     before = max((earlier for earlier in LOOKS if earlier < look), default=0)
     return _spent(look) - _spent(before)
 
@@ -175,7 +175,7 @@ def look_by_look(log_ratios: Iterator[float], floor: float) -> PairedFinding:
 
 
 def most_weight(count: int) -> int:
-    """The most that one of so many pairs weighs."""
+    """The most that a pair weighs, by the number of pairs."""
     return max(1, count // 4)
 
 
@@ -214,7 +214,7 @@ class Noise:
 
     def sentence(self) -> str:
         """What that means for a person."""
-        return f"differences below {100 * self.floor:.1f} % cannot be told from noise here"
+        return f"differences below {100 * self.floor:.1f} % cannot be distinguished from noise here"
 
 
 def noise_of(runs: Sequence[float]) -> Noise:

@@ -12,6 +12,7 @@ from evaluator.errors import TaskError
 from evaluator.input_files import Exact, Section, checked, matching, number, place
 from evaluator.objective import COMBINED, Direction, ListedValue, Objective
 from evaluator.program_files import path_fault
+from evaluator.pairs import NOISE_RUNS
 from evaluator.repository.printed import JSON
 from evaluator.repository.values import TREE, Measure
 from evaluator.task import Limits
@@ -179,6 +180,13 @@ class RepositoryEntry(Section):
     test_count: Annotated[str, AfterValidator(_expression)] | None = None
     tests: int | None = Field(default=None, ge=1)
     path: list[str] = Field(default=[])
+
+
+class NoiseFile(Section):
+    """The file with the runs of a repository's unchanged code, and the machine that made them."""
+
+    host: str
+    runs: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(min_length=NOISE_RUNS)
 
 
 class TaskEntry(Section):

@@ -48,7 +48,7 @@ class CommandFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class BuiltTree:
     """A program that is ready to run: archives, in the order in which they are unpacked."""
 
     archives: tuple[Path, ...]
@@ -82,20 +82,20 @@ class RepositoryCommands:
         self._folder.cleanup()
 
     @contextmanager
-    def tree(self, program: Files) -> Iterator[Tree]:
+    def tree(self, program: Files) -> Iterator[BuiltTree]:
         """The program, built. Raises CommandFailed."""
         self._check(program)
         with tempfile.TemporaryDirectory(dir=self._folder.name) as folder:
             packed, built = Path(folder) / "program.tar", Path(folder) / _BUILT
             pack_program(self._repository, program, self.unchanged, packed)
             prepared = () if self._repository.prepared is None else (self._repository.prepared,)
-            tree = Tree(archives=(*prepared, self._frozen, packed))
+            tree = BuiltTree(archives=(*prepared, self._frozen, packed))
             if self._repository.build:
                 built.write_bytes(self.kept("build", self._repository.build, tree))
-                tree = Tree(archives=(built, self._frozen, packed))  # the build may have changed a frozen file
+                tree = BuiltTree(archives=(built, self._frozen, packed))  # the build may have changed a frozen file
             yield tree
 
-    def kept(self, name: str, command: str, tree: Tree) -> bytes:
+    def kept(self, name: str, command: str, tree: BuiltTree) -> bytes:
         """The tree after a command, packed. Raises CommandFailed."""
         ending = self._run(tree, (_KEEP, "sh", command, sys.executable), result=_BUILT)
         self._require_ok(name, ending)
@@ -103,7 +103,7 @@ class RepositoryCommands:
             raise CommandFailed(Outcome.INVALID_OUTPUT, f"{name}: the tree after it could not be kept")
         return ending.result
 
-    def test(self, tree: Tree) -> PassedTests:
+    def test(self, tree: BuiltTree) -> PassedTests:
         """Run the tests. Raises CommandFailed unless they pass, and as many as of the unchanged code."""
         repository = self._repository
         ending = self._run(tree, (_RUN, "sh", repository.test))
@@ -122,7 +122,7 @@ class RepositoryCommands:
             raise self._failed(Outcome.INFEASIBLE, detail, ending)
         return PassedTests(count=count, cpu_s=ending.cpu_s, wall_s=ending.wall_s, peak_memory_mb=ending.peak_memory_mb)
 
-    def measure(self, tree: Tree) -> float:
+    def measure(self, tree: BuiltTree) -> float:
         """One measurement of the benchmark, above 0. Raises CommandFailed."""
         repository = self._repository
         ending = self._run(tree, (_RUN, "sh", repository.bench))
@@ -140,7 +140,7 @@ class RepositoryCommands:
         }[repository.measure]
         return max(_LEAST_S, measured)
 
-    def printed(self, command: str, tree: Tree) -> str:
+    def printed(self, command: str, tree: BuiltTree) -> str:
         """The end of what any command prints, however it ends. Raises CommandFailed only where it takes down its
         sandbox."""
         return self._run(tree, (_RUN, "sh", command)).output
@@ -162,17 +162,15 @@ class RepositoryCommands:
         if excess := program.excess():
             raise CommandFailed(Outcome.LOAD_ERROR, excess)
 
-    def _run(self, tree: Tree, script: tuple[str, ...], *, result: str = "") -> TreeEnding:
+    def _run(self, tree: BuiltTree, script: tuple[str, ...], *, result: str = "") -> TreeEnding:
+        path = {"PATH": ":".join(self._repository.path)} if self._repository.path else {}
         job = TreeJob(
             argv=("/bin/sh", "-c", *script),
             archives=tree.archives,
             result=result,
             result_bytes=MOST_BUILT if result else 1 << 20,
             readable=self._readable,
-            environment={
-                "PYTHONHASHSEED": "0",
-                **({"PATH": ":".join(self._repository.path)} if self._repository.path else {}),
-            },
+            environment={"PYTHONHASHSEED": "0"} | path,
         )
 
         def run() -> TreeEnding:

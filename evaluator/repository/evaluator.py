@@ -46,7 +46,7 @@ from evaluator.pairs import (
     ratio_of,
 )
 from evaluator.program_files import Files
-from evaluator.repository.commands import CommandFailed, PassedTests, RepositoryCommands, Tree
+from evaluator.repository.commands import BuiltTree, CommandFailed, PassedTests, RepositoryCommands
 from evaluator.repository.values import Repository
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
@@ -81,7 +81,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         self.sandbox = sandbox.level
         self.commands = RepositoryCommands(repository, self.suite.limits, sandbox, self._turns)
         self._open = ExitStack()  # the unchanged code, built; entered when it is first needed
-        self._reference: Tree | None = None
+        self._reference: BuiltTree | None = None
         self._noise = _NoiseOfUnchanged(repository)
         self._lock = threading.Lock()
 
@@ -160,7 +160,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         self._noise.add(references)
         return _Assessment(tests=tests, pairs=pairs, own=statistics.median(pair.candidate for pair in pairs))
 
-    def _compared(self, tree: Tree, best: Incumbent | None) -> PairedFinding:
+    def _compared(self, tree: BuiltTree, best: Incumbent | None) -> PairedFinding:
         """Raises CommandFailed."""
         floor = self._noise.floor()
         if best is None or best.program == self.commands.unchanged:
@@ -170,7 +170,7 @@ class RepositoryEvaluator(SuiteEvaluator):
             pairs = self._pairs_with(incumbent, tree, LOOKS[-1])
             return look_by_look(map(self._log, pairs), floor)
 
-    def _pairs_with(self, reference: Tree, candidate: Tree, count: int) -> Iterator[Pair]:
+    def _pairs_with(self, reference: BuiltTree, candidate: BuiltTree, count: int) -> Iterator[Pair]:
         measure = self.commands.measure
 
         def of_reference() -> float:
@@ -184,7 +184,7 @@ class RepositoryEvaluator(SuiteEvaluator):
     def _log(self, pair: Pair) -> float:
         return pair.log_ratio(larger_is_better=self._repository.larger_is_better)
 
-    def _unchanged(self) -> Tree:
+    def _unchanged(self) -> BuiltTree:
         """The unchanged code, built. Raises TaskError."""
         with self._lock:
             if self._reference is None:
@@ -273,7 +273,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         return replace(
             evaluation,
             combined_score=score,
-            metrics={**evaluation.metrics, metric: score},
+            metrics=dict(evaluation.metrics) | {metric: score},
             results=(replace(evaluation.results[0], cost=Fraction(score)),),
             spread=(base * result.low, base * result.high),
             strict=StrictReport(agrees=True, detail=f"in pairs with {than}: {finding.describe()}", skipped=SKIPPED),

@@ -2,18 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from evaluator.errors import TaskError
-from evaluator.input_files import Section, checked
+from evaluator.input_files import checked
 from evaluator.objective import Direction
-from evaluator.pairs import NOISE_RUNS
 from evaluator.places import content_of
 from evaluator.repository.values import NOISE, TREE, Repository
 from evaluator.task_code import describe_error
-from evaluator.task_yaml import TaskEntry
+from evaluator.task_yaml import NoiseFile, TaskEntry
 
 
 def read_repository(entry: TaskEntry) -> Repository | None:
@@ -41,13 +37,6 @@ def read_repository(entry: TaskEntry) -> Repository | None:
         noise_runs=runs,
         noise_host=host,
     )
-
-
-class NoiseFile(Section):
-    """The file with the runs of a repository's unchanged code, and the machine that made them."""
-
-    host: str
-    runs: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(min_length=NOISE_RUNS)
 
 
 def _read_noise(path: Path) -> tuple[tuple[float, ...], str]:

@@ -124,7 +124,7 @@ def test_the_noise_does_not_depend_on_the_unit(runs: list[float], unit: float) -
 def test_without_noise_every_difference_counts() -> None:
     noise = noise_of([3.0] * NOISE_RUNS)
     assert noise.floor == 0
-    assert noise.sentence() == "differences below 0.0 % cannot be told from noise here"
+    assert noise.sentence() == "differences below 0.0 % cannot be distinguished from noise here"
 
 
 def test_a_gain_within_the_noise_floor_is_no_gain() -> None:

@@ -73,7 +73,7 @@ def git(folder: Path, *arguments: str, more: dict[str, str] | None = None, stdin
             ["git", "-C", str(folder.absolute()), *arguments],
             capture_output=True,
             check=False,
-            env={**environment, **(more or {}), "LC_ALL": "C"},
+            env=environment | (more or {}) | {"LC_ALL": "C"},
             input=None if stdin is None else stdin.encode("utf-8", "surrogateescape"),
         )
     except FileNotFoundError:

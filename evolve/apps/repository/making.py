@@ -20,7 +20,7 @@ from typing import Any, Final
 from evaluator.errors import TaskError
 from evaluator.objective import Direction
 from evaluator.pairs import Noise, noise_of
-from evaluator.repository.commands import CommandFailed, PassedTests, RepositoryCommands, Tree
+from evaluator.repository.commands import BuiltTree, CommandFailed, PassedTests, RepositoryCommands
 from evaluator.repository.evaluator import RepositoryEvaluator
 from evaluator.repository.proof import unused_files
 from evaluator.repository.values import NOISE, PREPARED, TREE, Measure, tracked
@@ -37,7 +37,7 @@ _LIMITS: Final = {"cpu_total_s": 600, "wall_s": 1800, "memory_mb": 4096, "scratc
 """The limits of each command while the task is made."""
 _TIMES: Final = 10
 _LEAST_S: Final = 10
-"""A command of a program may take so many times as long as tests and benchmark of the unchanged code, and this long."""
+"""Each command of a program may take ten times as long as the longest of the unchanged code, at least ten seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +132,9 @@ def _document(options: RepositoryOptions, checkout: Checkout, folder: Path) -> d
             "test": options.test,
             "bench": options.bench,
             "measure": options.measure.value,
-            **{key: value for key, value in given.items() if value is not None},
             "path": _own_path(),
-        },
+        }
+        | {key: value for key, value in given.items() if value is not None},
         "limits": _LIMITS,
     }
 
@@ -214,7 +214,7 @@ def _examined(
     if tests.count is not None:
         document["repository"]["tests"] = tests.count
     seconds = max(_LEAST_S, math.ceil(_TIMES * max(bench_s, tests.cpu_s, tests.wall_s)))
-    document["limits"] = {**_LIMITS, "cpu_total_s": seconds, "wall_s": 3 * seconds}
+    document["limits"] = _LIMITS | {"cpu_total_s": seconds, "wall_s": 3 * seconds}
     _write(made, document)
     with _commands_of(made, confined) as (evaluator, commands):
         tell("replacing each file by a broken one: is it what runs?")
@@ -231,7 +231,7 @@ def _examined(
 
 
 @contextmanager
-def _tree(commands: RepositoryCommands) -> Iterator[Tree]:
+def _tree(commands: RepositoryCommands) -> Iterator[BuiltTree]:
     try:
         with commands.tree(commands.unchanged) as tree:
             yield tree
@@ -239,7 +239,7 @@ def _tree(commands: RepositoryCommands) -> Iterator[Tree]:
         raise InputError(_shown("--build", failed)) from None
 
 
-def _tests(commands: RepositoryCommands, tree: Tree, options: RepositoryOptions) -> PassedTests:
+def _tests(commands: RepositoryCommands, tree: BuiltTree, options: RepositoryOptions) -> PassedTests:
     """The tests of the unchanged code. Raises InputError unless they pass, and there are some."""
     try:
         tests = commands.test(tree)

@@ -9,7 +9,7 @@ from nearby import distance
         ("", "", 0),
         ("a", "", 1),
         ("", "abc", 3),
-        ("kitten", "sitting", 3),
+        ("saturday", "sunday", 3),
         ("flaw", "lawn", 2),
         ("same", "same", 0),
         ("abc", "cab", 2),
