@@ -267,6 +267,7 @@ class Evaluation(Scored):
     peak_memory_mb: float = 0.0
     runtime_s: float = 0.0  # mean CPU seconds per call, measured: so it is no metric of the judge
     private: Any = None
+    pairs: int | None = None  # the pairs of runs behind the score, where programs are measured so
     against: PairedResult | None = None  # the comparison with what was the best, where that decides
     answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -287,6 +288,7 @@ class Evaluation(Scored):
             **({} if self.spread is None else {"spread": list(self.spread)}),
             **({"self_judged": True} if self.self_judged else {}),
             **({} if self.private is None else {"private": self.private}),
+            **({} if self.pairs is None else {"pairs": self.pairs}),
             **({} if self.against is None else {"against": asdict(self.against)}),
             "published_score": self.published_score,
             "ceiling": self.ceiling,

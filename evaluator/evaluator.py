@@ -16,7 +16,7 @@ import threading
 from dataclasses import replace
 
 from evaluator.certificate import KeptAnswers, certificate_of
-from evaluator.evaluation import Evaluation, InstanceResult, OrderRange, Outcome
+from evaluator.evaluation import Evaluation, Incumbent, InstanceResult, OrderRange, Outcome
 from evaluator.feedback import feedback, shorten, shorten_block
 from evaluator.places import source_of
 from evaluator.program_files import Files
@@ -86,7 +86,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         loaded = result.outcome is not Outcome.NOT_RUN
         return result if loaded else replace(result, detail=shorten(execution.detail))
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         """`evaluation`, this evaluator's own of `program`, after strict re-evaluation (`evaluator.strict`).
 
         A program with other answers is not correct any more; one that keeps state across instances is quarantined. One

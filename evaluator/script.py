@@ -18,6 +18,7 @@ from evaluator.evaluation import (
     Classification,
     Disagreement,
     Evaluation,
+    Incumbent,
     InstanceResult,
     Outcome,
     StrictReport,
@@ -89,7 +90,7 @@ class ScriptEvaluator(SuiteEvaluator):
             verdict = Verdict(outcome=run.outcome, detail=run.detail)
         return replace(self._result(place, verdict, run), cpu_s=run.cpu_s, wall_s=run.wall_s)
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         """`evaluation`, this evaluator's own of `program`, with the report of a second run.
 
         A program that is not correct again is not correct. Where a judge decides, the instances come in another order,

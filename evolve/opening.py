@@ -181,7 +181,7 @@ def initial_files(config: Config, task: Task) -> Files:
     """Read and check the initial program. Raises InputError, ProgramError and TaskError, which name the file."""
     path, language = initial_path(config, task), language_of_task(task)
     if task.program_folder is not None:
-        files = read_program(path, task)
+        files = task.initial_files() if task.repository is not None else read_program(path, task)
         check_files(files, folder=str(path))
         return files
     if (actual := language_of(path)) not in (language, TEXT):

@@ -8,7 +8,7 @@ implementation that does something runs. A configuration names its own by dotted
 from collections.abc import Sequence
 from typing import Protocol
 
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import Evaluation, Incumbent
 from evaluator.program_files import Files
 from evaluator.task import Suite
 from evolve.archive.records import EndedGeneration, ProgramRecord
@@ -33,8 +33,9 @@ class Evaluator(Protocol):
         """The verdict on one program, which may be any text; what a program does wrong is a verdict too."""
         ...
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
-        """`evaluation`, which this evaluator made of `program`, with the report of the strict re-evaluation."""
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
+        """`evaluation`, which this evaluator made of `program`, with the report of the strict re-evaluation. Where
+        programs are measured in pairs, it is compared with `best`, the best so far (None: the initial program)."""
         ...
 
     def cancel(self) -> None:

@@ -114,7 +114,7 @@ class RepositoryEvaluator(SuiteEvaluator):
                 with self.commands.tree(program) as tree:
                     self.commands.test(tree)
                     if program == self.commands.unchanged:
-                        return replace(evaluation, strict=StrictReport(agrees=True, skipped=SKIPPED))
+                        return self._unchanged_again(evaluation)
                     finding = self._compared(tree, best)
             except CommandFailed as failed:
                 return self._refuted_by(evaluation, failed)
@@ -233,7 +233,13 @@ class RepositoryEvaluator(SuiteEvaluator):
             f"unchanged code, {pairs}."
         )
         evaluation = self._concluded(result, Summary(score=times, published_score=None, metrics=metrics))
-        return replace(evaluation, feedback=feedback, peak_memory_mb=tests.peak_memory_mb, runtime_s=tests.cpu_s)
+        return replace(
+            evaluation,
+            feedback=feedback,
+            peak_memory_mb=tests.peak_memory_mb,
+            runtime_s=tests.cpu_s,
+            pairs=len(assessment.pairs),
+        )
 
     def _failed(self, failed: CommandFailed) -> Evaluation:
         result = InstanceResult(
@@ -268,18 +274,35 @@ class RepositoryEvaluator(SuiteEvaluator):
         """`evaluation` with the score that the comparison gives."""
         base = 1.0 if best is None else best.score
         result = _paired(finding, "" if best is None else best.commit)
-        score, metric = base * result.times, self._task.objective.metric
+        score, spread = base * result.times, (base * result.low, base * result.high)
         than = "the unchanged code" if best is None or best.program == self.commands.unchanged else "the best so far"
         return replace(
             evaluation,
             combined_score=score,
-            metrics=dict(evaluation.metrics) | {metric: score},
+            metrics=dict(evaluation.metrics) | self._with_spread(score, spread),
             results=(replace(evaluation.results[0], cost=Fraction(score)),),
-            spread=(base * result.low, base * result.high),
+            spread=spread,
+            pairs=result.pairs,
             strict=StrictReport(agrees=True, detail=f"in pairs with {than}: {finding.describe()}", skipped=SKIPPED),
             feedback=f"{evaluation.feedback} In pairs with {than} it is {finding.describe()}.",
             against=result,
         )
+
+    def _unchanged_again(self, evaluation: Evaluation) -> Evaluation:
+        """`evaluation` of the unchanged code; equal programs lie within the noise floor of it."""
+        within = 1 + self._noise.floor()
+        spread = 1 / within, within
+        return replace(
+            evaluation,
+            metrics=dict(evaluation.metrics) | self._with_spread(1.0, spread),
+            spread=spread,
+            strict=StrictReport(agrees=True, skipped=SKIPPED),
+            feedback=f"{evaluation.feedback} {self._noise.noise().sentence().capitalize()}.",
+        )
+
+    def _with_spread(self, score: float, spread: tuple[float, float]) -> dict[str, float]:
+        metric = self._task.objective.metric
+        return {metric: score, f"{metric}_low": spread[0], f"{metric}_high": spread[1]}
 
 
 class _NoiseOfUnchanged:

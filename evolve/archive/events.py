@@ -362,6 +362,18 @@ class MeasuredData(TypedDict):
     wall_ms: Times
 
 
+class PairedData(TypedDict):
+    """See `evaluator.evaluation.PairedResult`."""
+
+    than: Short
+    times: Number
+    low: Number
+    high: Number
+    pairs: Annotated[int, _whole(1000, 1)]
+    chance: Number
+    is_better: Truth
+
+
 class EvaluationData(TypedDict):
     """The verdict on one program, as `evaluator.evaluation.Evaluation.to_json` gives it."""
 
@@ -388,6 +400,8 @@ class EvaluationData(TypedDict):
     measured: MeasuredData
     spread: NotRequired[Spread]
     self_judged: NotRequired[Truth]
+    pairs: NotRequired[Annotated[int, _whole(1000)]]
+    against: NotRequired[PairedData]
     private: NotRequired[Annotated[Any, AfterValidator(_shallow), _Must("a value that is not nested deeply")]]
 
 
@@ -674,6 +688,20 @@ class ReorderedEvent(_EventOfRun):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemeasuredEvent(_EventOfRun):
+    """The best program of a repository in fresh pairs with the unchanged code, at a session's end. Selection never uses
+    it."""
+
+    event: Literal["remeasured"] = "remeasured"
+    generation: Whole
+    result: PairedData
+    host: Short
+    """The machine that measured."""
+    load: Number
+    """How many processes wanted to run there, on average over the last minute, for each core."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RescoredEvent(_EventOfRun):
     """A program above the best was confirmed, or was not; or a judge that has changed scored a program again."""
 
@@ -868,7 +896,7 @@ class AuditedEvent(_EventOfRun):
 
 SessionEvent = CreatedEvent | ResumedEvent | StoppedEvent
 AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
-ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent
+ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RemeasuredEvent | RescoredEvent | ExcludedEvent
 RoundEvent = SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent
 AfterEvent = TuningBaselineEvent | AuditedEvent
 Event = SessionEvent | AttemptEvent | CalledEvent | ProgramEvent | RoundEvent | NotedEvent | AfterEvent

@@ -9,7 +9,7 @@ from evolve.archive.refs import CERTIFICATES
 
 _OF_THE_SESSION = frozenset(
     {"resumed", "stopped", "lost", "called", "fresh", "reordered", "noted", "closed", "summarising", "tuning_baseline"}
-    | {"audited"}
+    | {"audited", "remeasured"}
 )
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
 _OF_ONE_RUN = frozenset({"run_id"})  # random, so that a user's own runs are known again
@@ -22,10 +22,11 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
     """The sha256, in hex, of refs and events.
 
     Left out are `seq`, `t` and `measured` (also of an evaluation), and events about sessions (resumed, stopped, lost,
-    called, closed), measurements after the search (reordered, tuning_baseline, audited), calls for a report that were
-    begun (summarising; their answers count), instances drawn at random (fresh) and notes of people (noted). So are
-    certificates: at equal costs, a program may answer otherwise on another machine. A question that was asked again
-    after a crash counts once, with its last content at its first place: other generations may have ended in between.
+    called, closed), measurements after the search (reordered, remeasured, tuning_baseline, audited), calls for a report
+    that were begun (summarising; their answers count), instances drawn at random (fresh) and notes of people (noted).
+    So are certificates: at equal costs, a program may answer otherwise on another machine. A question that was asked
+    again after a crash counts once, with its last content at its first place: other generations may have ended in
+    between.
     Confirmations count after all other events: `position` says which of them a choice knew.
     """
     digests: list[bytes] = []

@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 
-from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, Scored
+from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, PairedResult, Scored
 from evaluator.input_files import read_as
 from evaluator.objective import BestKnown, Objective
 from evolve.archive.events import EvaluatedEvent, EvaluationData
@@ -20,7 +20,7 @@ _ROUNDING = 1e-9
 def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationData) -> ProgramRecord:
     """The record of a program: its origin from an event or an earlier record, its scores from an evaluation."""
     outcome, listed, strict = evaluation["outcome"], evaluation["best_known"], evaluation["strict"]
-    orders = None if strict is None else strict["confirmed"]
+    orders, paired = None if strict is None else strict["confirmed"], evaluation.get("against")
     return ProgramRecord(
         generation=made.generation,
         commit=made.commit,
@@ -44,6 +44,7 @@ def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationD
         spread=evaluation.get("spread"),
         confirmed=None if orders is None else read_as(OrderRange, orders),
         self_judged=evaluation.get("self_judged", False),
+        against=None if paired is None else read_as(PairedResult, paired),
         claimed=made.claimed,
     )
 
@@ -119,9 +120,14 @@ def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
     """Whether a program ranks above another: correct, not excluded, and scoring higher, or as high and earlier.
 
     Where the clock or chance is in the score, it is higher only if the confidence ranges do not overlap: the low end of
-    this one lies above the high end of the other. Being earlier does not count there.
+    this one lies above the high end of the other. Being earlier does not count there. Two programs
+    that were measured in pairs with each other rank by that alone.
     """
     counts = record.correct and not record.excluded
+    if than is not None and record.against is not None and record.against.than == than.commit:
+        return counts and record.against.is_better
+    if than is not None and than.against is not None and than.against.than == record.commit and than.against.is_better:
+        return False
     return counts and _above(rank_score(record), record.spread, record.generation, than)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evaluator.evaluation import OrderRange, Outcome, Scored
+from evaluator.evaluation import OrderRange, Outcome, PairedResult, Scored
 from evolve.archive.events import AskedEvent, ForeignClaim, FreshEvent, FreshState, MetaAnsweredEvent, Status
 from evolve.archive.reports import InsightsReport, MetaState
 from evolve.core.completion import Completion, Followed, MetaKey, PatchKey
@@ -54,6 +54,7 @@ class ProgramRecord(Scored):
     moment: Moment = BEGINNING  # when it was recorded
     stale: bool = False  # an earlier judge made its score: it is shown, and never compared
     excluded: bool = False  # a person took it out of choice and best
+    against: PairedResult | None = None  # the comparison with what was the best, where that decides
     claimed: ForeignClaim | None = None  # what the folder that it was imported from states of it
 
     @property

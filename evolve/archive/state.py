@@ -27,6 +27,7 @@ from evolve.archive.events import (
     NotedEvent,
     ProgramEvent,
     RefusedEvent,
+    RemeasuredEvent,
     ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
@@ -55,7 +56,7 @@ from evolve.archive.timeline import Timeline
 from evolve.core.completion import PatchKey, RequestKey
 
 _AttemptEvent = AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent
-_ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent
+_ProgramEvent = HeldOutEvent | FreshEvent | ReorderedEvent | RemeasuredEvent | RescoredEvent | ExcludedEvent
 _RoundEvent = SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent
 
 _MAY_FOLLOW: Mapping[type, tuple[Status, ...]] = {
@@ -89,6 +90,7 @@ class State:
         self.held_out_scores: dict[int, HeldOutEvent] = {}  # by generation
         self.fresh_checks: dict[int, FreshCheck] = {}  # by generation
         self.reordered: dict[int, OrderRange] = {}  # by generation: scores in new orders, at a session's end
+        self.remeasured: dict[int, RemeasuredEvent] = {}  # by generation: fresh pairs at a session's end
         self.claims: dict[int, str] = {}  # by generation: the listed values it beats; shown once confirmed
         self.confirmed: dict[int, None] = {}  # generations that were the best under the present judge
         self.refuted: dict[int, None] = {}  # generations whose confirmation did not make them the best
@@ -143,7 +145,7 @@ class State:
             case NotedEvent():
                 if event.generation not in self.statuses:
                     raise ValueError(f"{name} for generation {event.generation}: there is no such generation")
-            case HeldOutEvent() | FreshEvent() | ReorderedEvent() | RescoredEvent() | ExcludedEvent():
+            case _ if isinstance(event, _ProgramEvent):
                 program = self.by_generation.get(event.generation)
                 if program is None or not self._is_awaited(event, program):
                     raise ValueError(f"{name} for generation {event.generation}: no program there waits for it")
@@ -217,6 +219,9 @@ class State:
 
     def _reordered(self, event: ReorderedEvent) -> None:
         self.reordered[event.generation] = read_as(OrderRange, event.orders)
+
+    def _remeasured(self, event: RemeasuredEvent) -> None:
+        self.remeasured[event.generation] = event
 
     def _held_out(self, event: HeldOutEvent) -> None:
         self.held_out_scores[event.generation] = event
@@ -293,6 +298,7 @@ class State:
         for record in self.programs:
             self._keep(replace(record, stale=True))
         self.held_out_scores, self.fresh_checks, self.reordered, self.certificates = {}, {}, {}, {}
+        self.remeasured = {}
         self.confirmed, self.refuted, self.first, self.tuning_baseline = {}, {}, {}, None
         self.audited = None
         self._clear_best()
@@ -511,6 +517,7 @@ CONSEQUENCES: Final[Mapping[type, Callable[[State, Any], None]]] = {
     HeldOutEvent: State._held_out,
     FreshEvent: State._fresh,
     ReorderedEvent: State._reordered,
+    RemeasuredEvent: State._remeasured,
     RescoredEvent: State._rescored,
     ExcludedEvent: State._excluded,
     SummarisingEvent: State._summarised,

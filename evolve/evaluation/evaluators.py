@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import Evaluation, Incumbent
 from evaluator.opening import open_evaluator
 from evaluator.program_files import Files
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.events import HeldOutEvent
+from evolve.archive.reader import RunReader
 from evolve.evaluation.generalisation import Open, record_held_out
 from evolve.seams import Evaluator
 
@@ -38,9 +39,9 @@ class EvaluatorPair:
     held_out: Evaluator | None
     others: Open | None = None  # for further suites of the task
 
-    def confirm(self, program: Files, evaluation: Evaluation) -> Confirmation:
-        """What becomes of the evaluation of a program that would be the best."""
-        examined = self.evaluator.examine(program, evaluation)
+    def confirm(self, program: Files, evaluation: Evaluation, best: Incumbent | None) -> Confirmation:
+        """What becomes of the evaluation of a program that would be the best in place of `best`."""
+        examined = self.evaluator.examine(program, evaluation, best)
         held_out = self.held_out.evaluate(program) if self.held_out is not None and examined.correct else None
         return Confirmation(evaluation=examined, held_out=held_out)
 
@@ -49,7 +50,7 @@ class EvaluatorPair:
     ) -> Confirmation:
         """The evaluation of a program of a run, confirmed if that program would be the best of the run."""
         if archive.reader.would_be_best(generation, evaluation):
-            return self.confirm(program, evaluation)
+            return self.confirm(program, evaluation, incumbent(archive.reader))
         return Confirmation(evaluation=evaluation)
 
     def judge(self, program: Files) -> Confirmation:
@@ -80,6 +81,14 @@ class EvaluatorPair:
             "task_digest": self.task.digest,
             "held_out": None if self.held_out is None else self.held_out.version,
         }
+
+
+def incumbent(reader: RunReader) -> Incumbent | None:
+    """The best program so far; None before there is one."""
+    best = reader.best
+    if best is None:
+        return None
+    return Incumbent(commit=best.commit, program=reader.files(best), score=best.combined_score)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 new orders."""
 
 import os
+import platform
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -14,12 +15,22 @@ from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.fresh import compared, draw_suite, never_near, one_instance_s, paired, sample_size
 from evaluator.opening import OpenedEvaluator
 from evaluator.overfitting import CostPairs, overfitted
+from evaluator.pairs import LOOKS
+from evaluator.repository.evaluator import RepositoryEvaluator
 from evaluator.strict import ORDERS
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import Result, Threads, threads
 from evolve.archive.archive import Archive
-from evolve.archive.events import FreshEvent, FreshState, HeldOutEvent, OrdersData, ReorderedEvent
+from evolve.archive.events import (
+    FreshEvent,
+    FreshState,
+    HeldOutEvent,
+    OrdersData,
+    PairedData,
+    RemeasuredEvent,
+    ReorderedEvent,
+)
 from evolve.archive.records import ProgramRecord
 from evolve.progress import Checking, Warned
 
@@ -110,6 +121,46 @@ def try_new_orders(
         archive.add(ReorderedEvent(generation=best.generation, orders=data))
 
 
+def measure_again(
+    archive: Archive,
+    task: Task,
+    suite: Suite,
+    open_evaluator: Open | None,
+    *,
+    interrupt: threading.Event,
+    tell: Callable[[Checking], None],
+) -> None:
+    """Record what fresh pairs with the unchanged code say of the best program of a repository: the pairs that made it
+    the best were chosen for being high. Not where that is on record, nor once a person interrupts. Raises
+    EvaluatorError for a fault of the machine."""
+    best = archive.reader.best
+    if task.repository is None or best is None or best.generation == 0 or open_evaluator is None:
+        return
+    if best.generation in archive.reader.remeasured or interrupt.is_set():
+        return
+    longest_s = 2 * LOOKS[-1] * suite.limits.wall_total_s
+    tell(Checking(generation=best.generation, what=f"in {LOOKS[-1]} fresh pairs of runs", longest_s=longest_s))
+    initial = archive.reader.programs[0].commit
+    with open_evaluator(suite) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
+        assert isinstance(evaluator, RepositoryEvaluator)
+        work = thread.submit(evaluator.measured_again, archive.reader.files(best), initial)
+        try:
+            result = _awaited(thread, evaluator, work, interrupt)
+        except EvaluationCancelled:  # the next session's end makes up for it
+            return
+    data = PairedData(
+        than=result.than,
+        times=result.times,
+        low=result.low,
+        high=result.high,
+        pairs=result.pairs,
+        chance=result.chance,
+        is_better=result.is_better,
+    )
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    archive.add(RemeasuredEvent(generation=best.generation, result=data, host=platform.node(), load=round(load, 2)))
+
+
 def _awaited(thread: Threads, evaluator: OpenedEvaluator, future: Future[Result], interrupt: threading.Event) -> Result:
     """What comes of work on an evaluator. Raises EvaluationCancelled as soon as the person will not wait."""
     while not future.done():
@@ -122,6 +173,8 @@ def _awaited(thread: Threads, evaluator: OpenedEvaluator, future: Future[Result]
 
 def _why_not_available(task: Task, best: ProgramRecord, open_evaluator: Open | None) -> str | None:
     """Why the check says nothing of this program or task, in words; None where it can be made."""
+    if task.repository is not None:
+        return "a repository has tests and a benchmark in place of instances"
     if task.self_judged:
         return "the task has no judge, so its scores are self-judged"
     if task.uses_clock:

@@ -14,6 +14,7 @@ from evolve.archive.records import EVALUATED_REASONS, Unfinished
 from evolve.core.completion import CallFailed, Completion, Followed
 from evolve.core.errors import PatchError, PromptTooLong
 from evolve.core.program import PatchKind
+from evolve.evaluation.evaluators import incumbent
 from evolve.evaluation.recording import question_of, record_confirmed, record_program
 from evolve.insights.outcomes import followed_in
 from evolve.loop.calls import Calls
@@ -85,7 +86,8 @@ def confirming(run: RunContext) -> Steps:
     hold, it is withdrawn from choice, and its children stay."""
     reader, before = run.archive.reader, run.archive.reader.would_lead
     assert before is not None
-    work = partial(run.evaluators.confirm, reader.files(before), reader.evaluation(before))
+    best = incumbent(reader)
+    work = partial(run.evaluators.confirm, reader.files(before), reader.evaluation(before), best)
     confirmation = yield Job(kind=JobKind.CONFIRM, work=work, generation=before.generation)
     position = reader.position
     held_out = record_confirmed(run.archive, run.evaluators, before, confirmation)

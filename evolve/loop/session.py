@@ -26,7 +26,7 @@ from evolve.core.program import program_hash
 from evolve.core.settings import changed_config, changes, with_absolute_paths
 from evolve.evaluation.beginning import begin_archive, initial_path, judge_initial, record_initial, require_valid_answer
 from evolve.evaluation.evaluators import EvaluatorPair, open_evaluators
-from evolve.evaluation.generalisation import try_new_orders, verify_on_fresh_instances
+from evolve.evaluation.generalisation import measure_again, try_new_orders, verify_on_fresh_instances
 from evolve.evaluation.recording import rescore as rescore_programs
 from evolve.loop.admission import Admission, elsewhere
 from evolve.loop.context import RunServices
@@ -93,6 +93,11 @@ class Session(RunServices):
             try_new_orders(self.archive, suite, pair.others, interrupt=interrupt, tell=loop.tell)
         except EvaluatorError as cause:
             message = f"the best program was not scored in new orders: {one_line(str(cause), 400)}"
+            loop.tell(Warned(message=message))
+        try:
+            measure_again(self.archive, pair.task, suite, pair.others, interrupt=interrupt, tell=loop.tell)
+        except EvaluatorError as cause:
+            message = f"the best program was not measured again: {one_line(str(cause), 400)}"
             loop.tell(Warned(message=message))
         verify_on_fresh_instances(self.archive, pair.task, suite, pair.others, interrupt=interrupt, tell=loop.tell)
         reason = conclude(loop.ending(limit, interrupted=interrupt.is_set()))

@@ -39,7 +39,8 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
     """Compare two evaluations, instance by instance and as a whole."""
     first = {result.instance: result for result in recorded.results}
     second = {result.instance: result for result in replayed.results}
-    timed = recorded.spread is not None and replayed.spread is not None
+    ranged = recorded.spread is not None and replayed.spread is not None
+    timed = ranged or (recorded.pairs is not None and replayed.pairs is not None)
     pairs = {index: (first.get(index), second.get(index)) for index in sorted(first.keys() | second.keys())}
     differences = {index: (old, new) for index, (old, new) in pairs.items() if _seen(old, timed) != _seen(new, timed)}
     before, after = _whole(recorded), _whole(replayed)
@@ -54,7 +55,7 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
         fields = {name: pair for name, pair in fields.items() if name not in aside}
     if timed:
         fields = {name: pair for name, pair in fields.items() if name in _TIMELESS}
-        if compared(recorded.combined_score, recorded.spread, replayed.combined_score, replayed.spread):
+        if ranged and compared(recorded.combined_score, recorded.spread, replayed.combined_score, replayed.spread):
             fields["combined_score"] = recorded.combined_score, replayed.combined_score
     return Comparison(differences=differences, fields=fields, timed=timed, aside=aside)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import TaskError
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import Evaluation, Incumbent
 from evaluator.program_files import Files
 from evolve.progress import TaskFailed
 from evolve.review.run_end import standstill
@@ -21,7 +21,7 @@ LUCK = ROOT / "tests" / "data" / "luck"
 class CannotConfirm(InProcessEvaluator):
     """The task's own code fails whenever a program other than the initial one is confirmed."""
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         if "OFFSET -= " in program.only:
             raise TaskError("judge.py cannot do that in another order")
         return super().examine(program, evaluation)

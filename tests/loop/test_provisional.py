@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.evaluation import Evaluation, Outcome, StrictReport
+from evaluator.evaluation import Evaluation, Incumbent, Outcome, StrictReport
 from evaluator.program_files import Files
 from evolve.archive.reader import RunReader
 from evolve.loop.executor import JobKind
@@ -34,7 +34,7 @@ STEPS = [1, FALSE, -5, 0.5, 0.25, 2, 4, -1, FALSE, 1]
 class Refuting(InProcessEvaluator):
     """Of a program whose last step is the false one it says that it does not hold."""
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         if re.findall(r"OFFSET -= (\S+)", program.only)[-1:] != [str(FALSE)]:
             return super().examine(program, evaluation)
         return replace(evaluation, strict=StrictReport(agrees=False), outcome=Outcome.NONDETERMINISTIC)

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from evaluator.errors import EvaluationCancelled
-from evaluator.evaluation import Evaluation, InstanceResult, Outcome, StrictReport
+from evaluator.evaluation import Evaluation, Incumbent, InstanceResult, Outcome, StrictReport
 from evaluator.program_files import Files
 from evaluator.task import Suite, Task
 from tests.builders import make_evaluation
@@ -43,7 +43,7 @@ class InProcessEvaluator:
             return self._evaluation([failed] + [(Outcome.NOT_RUN, None, "")] * (len(self.suite.instances) - 1))
         return self._evaluation([self._asked(guess, instance.data["n"]) for instance in self.suite.instances])
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         """See Evaluator. Asks again, each instance in a program of its own: what differs was kept between them."""
         alone: list[Found] = []
         for instance in self.suite.instances:

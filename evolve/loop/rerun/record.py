@@ -25,6 +25,7 @@ from evolve.archive.events import (
     MetaAnsweredEvent,
     NotedEvent,
     RefusedEvent,
+    RemeasuredEvent,
     ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
@@ -46,8 +47,8 @@ from evolve.core.invocation import command
 from evolve.loop.rerun.divergence import Diverged, Divergence, SessionOver, as_read, divergence_of, settled
 from evolve.trust import stored_config
 
-_DECIDES_NOTHING: Final = (CalledEvent, StoppedEvent, NotedEvent, FreshEvent, AuditedEvent)
-"""Calls made then, how sessions ended, notes, instances that chance drew, audits."""
+_DECIDES_NOTHING: Final = (CalledEvent, StoppedEvent, NotedEvent, FreshEvent, RemeasuredEvent, AuditedEvent)
+"""Calls made then, how sessions ended, notes, instances that chance drew, last measurements, audits."""
 _OF_THE_JUDGE: Final = (HeldOutEvent, ReorderedEvent, TuningBaselineEvent)
 _UNCOMPARED: Final = (*_DECIDES_NOTHING, ResumedEvent, LostEvent)
 _OF_THE_CLOCK: Final = frozenset({"seq", "t", "measured", "config", "certificate", "run_id"})

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import Evaluation, Incumbent
 from evaluator.program_files import Files
 from evaluator.waiting import Threads
 from evolve.evaluation.evaluators import EvaluatorPair
@@ -93,13 +93,13 @@ class RecordedJudge:
             self._count("again")
         return evaluation
 
-    def examine(self, program: Files, evaluation: Evaluation) -> Evaluation:
+    def examine(self, program: Files, evaluation: Evaluation, best: Incumbent | None = None) -> Evaluation:
         """See Evaluator.examine. What another judge has examined stands as it is on record."""
         with self._lock:
             recorded = self._best.pop(program, None)
         if evaluation.evaluator_version != self.version:
             return evaluation
-        found = self._inner.examine(program, evaluation)
+        found = self._inner.examine(program, evaluation, best)
         if recorded is None or not self.lenient:
             return found
         same, written = settled(recorded, found.to_json(), lenient=True)
