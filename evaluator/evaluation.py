@@ -288,8 +288,7 @@ class Evaluation(Scored):
             **({} if self.spread is None else {"spread": list(self.spread)}),
             **({"self_judged": True} if self.self_judged else {}),
             **({} if self.private is None else {"private": self.private}),
-            **({} if self.pairs is None else {"pairs": self.pairs}),
-            **({} if self.against is None else {"against": asdict(self.against)}),
+            **self._in_pairs(),
             "published_score": self.published_score,
             "ceiling": self.ceiling,
             "metrics": dict(self.metrics),
@@ -311,6 +310,10 @@ class Evaluation(Scored):
                 "wall_ms": [round(r.wall_s * 1000, 3) for r in self.results],
             },
         }
+
+    def _in_pairs(self) -> dict[str, Any]:
+        against = {} if self.against is None else {"against": asdict(self.against)}
+        return ({} if self.pairs is None else {"pairs": self.pairs}) | against
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Evaluation":

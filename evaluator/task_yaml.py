@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr
 from evaluator.errors import TaskError
 from evaluator.input_files import Exact, Section, checked, matching, number, place
 from evaluator.objective import COMBINED, Direction, ListedValue, Objective
-from evaluator.program_files import path_fault
 from evaluator.pairs import NOISE_RUNS
+from evaluator.program_files import path_fault
 from evaluator.repository.printed import JSON
 from evaluator.repository.values import TREE, Measure
 from evaluator.task import Limits
@@ -169,7 +169,6 @@ class RepositoryEntry(Section):
     """The repository in `task.yaml`. Commands are for a shell, in the repository's top folder."""
 
     commit: str = ""
-    edit: list[str] = Field(min_length=1)
     test: _Command
     bench: _Command
     measure: Measure = Field(default=Measure.CPU, strict=False)
@@ -352,6 +351,8 @@ def _check_repository(entry: TaskEntry) -> None:
     for key, value in others.items():
         if value is not None:
             raise entry.wrong(key, "is given, and `repository` says how programs are scored; remove one of the two")
+    if entry.edit is None:
+        raise entry.wrong("edit", f"is missing: which files of {TREE}/ may change?")
     if entry.judged:
         raise entry.wrong("repository", f"is given, and the folder has a {JUDGE}; remove one of the two")
     prints = repository.measure is Measure.METRIC

@@ -40,7 +40,8 @@ def nearby_task(folder: Path, **keys: object) -> Task:
 
 def written(folder: Path, keys: dict[str, object]) -> Task:
     """The task in a folder whose tree is there, with these keys of `repository`."""
-    document = {
+    own = {"edit": keys.pop("edit"), "new_files": keys.pop("new_files", False)}
+    document = own | {
         "repository": {"commit": "0" * 40, "path": PYTHON_PATH} | keys,
         "limits": {"cpu_total_s": 10, "wall_s": 30, "memory_mb": 512},
     }

@@ -23,7 +23,7 @@ def read_repository(entry: TaskEntry) -> Repository | None:
     return Repository(
         folder=folder,
         commit=given.commit,
-        edit=tuple(given.edit),
+        edit=tuple(entry.edit or ()),
         test=given.test,
         bench=given.bench,
         measure=given.measure,
@@ -33,6 +33,7 @@ def read_repository(entry: TaskEntry) -> Repository | None:
         build=given.build or "",
         test_count=given.test_count or "",
         tests=given.tests,
+        new_files=bool(entry.new_files),
         path=tuple(given.path),
         noise_runs=runs,
         noise_host=host,

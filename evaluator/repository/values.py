@@ -50,10 +50,11 @@ class Measure(StrEnum):
 class Repository:
     """A repository at one commit. Commands are lines for a shell, run in its top folder. `folder` is the task's.
 
-    Only files that match a pattern of `edit` may change; `new_files`: a program may add and delete such files. `metric` says how to read a printed number (`json:KEY` or a
-    regular expression with one group), and `direction` which numbers are better. `test_count` is a regular expression
-    for the number of tests; `tests` is that number for the unchanged code, None where it is not known. `path` is the
-    PATH of the commands. `noise_runs` are measurements of the unchanged code, made on `noise_host`."""
+    Only files that match a pattern of `edit` may change; `new_files`: a program may add such files, and delete them.
+    `metric` says how to read a printed number (`json:KEY` or a regular expression with one group), and `direction`
+    which numbers are better. `test_count` is a regular expression for the number of tests; `tests` is that number for
+    the unchanged code, None where it is not known. `path` is the PATH of the commands. `noise_runs` are measurements of
+    the unchanged code, made on `noise_host`."""
 
     folder: Path
     commit: str

@@ -126,9 +126,9 @@ def _document(options: RepositoryOptions, checkout: Checkout, folder: Path) -> d
     return {
         "name": plain_name(folder.resolve().name),
         "description": _description(options, checkout),
+        "edit": list(options.edit),
         "repository": {
             "commit": checkout.commit + ("-dirty" if checkout.dirty else ""),
-            "edit": list(options.edit),
             "test": options.test,
             "bench": options.bench,
             "measure": options.measure.value,
