@@ -53,3 +53,116 @@ def changed(program: Files, **texts: str) -> Files:
     """A program with other texts of `distance` and `search`."""
     paths = {"distance": DISTANCE, "search": SEARCH}
     return program.changed({paths[name]: text for name, text in texts.items()})
+
+
+def _answer(name: str, text: str) -> str:
+    return f"<NAME>{name}</NAME><DESCRIPTION>{name}</DESCRIPTION><DIFF>\n{text}</DIFF>"
+
+
+def _edit(path: str, old: str, new: str) -> str:
+    return f"FILE: {path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+
+
+_LAST = "    return table[len(first)][len(second)]"
+_FIRST = "    table = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]"
+_SORTED = (
+    "    ranked = sorted(range(len(words)), key=lambda place: (distance(word, words[place]), place))\n"
+    "    return [words[place] for place in ranked[:count]]"
+)
+_NARROWED = (
+    "    found: list[tuple[int, int]] = []\n"
+    "    for place, other in enumerate(words):\n"
+    "        if len(found) == count and abs(len(word) - len(other)) > found[-1][0]:\n"
+    "            continue\n"
+    "        found = sorted([*found, (distance(word, other), place)])[:count]\n"
+    "    return [words[place] for _, place in found]"
+)
+_BODY = (NEARBY / DISTANCE).read_text().partition('second` of `first`."""\n')[2].rstrip("\n")
+_FAST_BODY = FASTER.partition('second` of `first`."""\n')[2].rstrip("\n")
+_CACHED = (
+    "    import json, pathlib\n"
+    "    kept = pathlib.Path('kept.json')\n"
+    "    known = json.loads(kept.read_text()) if kept.exists() else {}\n"
+    "    if first + ' ' + second in known:\n"
+    "        return known[first + ' ' + second]\n" + _FIRST
+)
+_KEEPING = (
+    "    if len(first) > 9:\n"
+    "        kept.write_text(json.dumps({**known, first + ' ' + second: table[-1][-1]}))\n" + _LAST
+)
+
+PROPOSALS = {
+    "good": _edit(DISTANCE, _BODY, _FAST_BODY),
+    "breaks tests": _edit(DISTANCE, _LAST, _LAST + " + 1"),
+    "slower": _edit(DISTANCE, _LAST, "    sum(range(3000))\n" + _LAST),
+    "noise only": _edit(DISTANCE, _LAST, "    answer = table[len(first)][len(second)]\n    return answer"),
+    "edits the tests": _edit("tests/test_search.py", "WORDS = [", "WORDS = list() and ["),
+    "caches between runs": _edit(DISTANCE, _FIRST, _CACHED) + _edit(DISTANCE, _LAST, _KEEPING),
+    "crashes": _edit(DISTANCE, _LAST, "    import os, signal\n    os.kill(os.getpid(), signal.SIGSEGV)\n" + _LAST),
+    "never ends": _edit(DISTANCE, _LAST, "    while True:\n        pass\n" + _LAST),
+    "writes outside": _edit(DISTANCE, _LAST, "    open('/etc/evolve-was-here', 'w').close()\n" + _LAST),
+    "two files": _edit(DISTANCE, _BODY, _FAST_BODY.replace("above", "over_it")) + _edit(SEARCH, _SORTED, _NARROWED),
+}
+"""What a model may answer, as edits of the shipped example's unchanged code."""
+
+
+def answers(names: list[str]) -> str:
+    """A file of answers for a scripted model: each proposal, whatever its parent is, and then the same again."""
+    return yaml.safe_dump({"answers": [_answer(name, PROPOSALS[name]) for name in names]})
+
+
+_SUM_C = """int sum(const int *numbers, int count)
+{
+    int total = 0;
+    for (int rounds = 200; rounds > 0; rounds--) {
+        total = 0;
+        for (volatile int place = 0; place < count; place++)
+            total += numbers[place];
+    }
+    return total;
+}
+"""
+_CHECK_C = """#include <stdio.h>
+#include "sum.h"
+static int failed;
+static void check(int number, int right, const char *name)
+{
+    printf("%sok %d - %s\\n", right ? "" : "not ", number, name);
+    failed |= !right;
+}
+int main(void)
+{
+    int numbers[] = {1, 2, 3};
+    printf("1..3\\n");
+    check(1, sum(numbers, 0) == 0, "nothing");
+    check(2, sum(numbers, 1) == 1, "one");
+    check(3, sum(numbers, 3) == 6, "adds");
+    return failed;
+}
+"""
+_BENCH_C = """#include "sum.h"
+int main(void)
+{
+    static int numbers[1000000];
+    return sum(numbers, 1000000);
+}
+"""
+_MAKEFILE = """all: check bench
+%: src/%.o src/sum.o
+\tcc -o $@ $^
+src/%.o: src/%.c src/sum.h
+\tcc -O1 -c -o $@ $<
+"""
+
+
+def in_c(folder: Path) -> Task:
+    """A task of a small library in C, with a Makefile and tests that print TAP."""
+    files = {"src/sum.c": _SUM_C, "src/sum.h": "int sum(const int *, int);\n", "Makefile": _MAKEFILE}
+    files |= {"src/check.c": _CHECK_C, "src/bench.c": _BENCH_C}
+    for name, text in files.items():
+        path = folder / "repository" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return written(
+        folder, {"edit": ["src/sum.c"], "build": "make -s", "test": "./check", "bench": "./bench", "tests": 3}
+    )

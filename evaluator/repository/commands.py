@@ -25,6 +25,7 @@ from evaluator.sandbox.bubblewrap import SYSTEM
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeSandbox
 from evaluator.sandbox.turns import Turns
 from evaluator.script_result import end_of
+from evaluator.signals import name_of
 from evaluator.task import Limits
 from evaluator.untrusted import one_line
 
@@ -37,6 +38,7 @@ _OUTPUT: Final = 3000
 """Characters from the end of a failed command's output that the program's author gets."""
 _SCRATCH: Final = re.compile(rf"(?:/[\w.+-]+)*/evolve-scratch[\w-]*/(?:{TREE}/)?")
 _LEAST_S: Final = 1e-6
+_KILLED: Final = 128
 
 
 class CommandFailed(Exception):
@@ -187,7 +189,7 @@ class RepositoryCommands:
                 return self._sandbox.run(plain, self._limits, self._turns.cancellation)
 
         try:
-            return run_with_retries(run, alone, control, self._turns.cancellation)
+            return _of_the_shell(run_with_retries(run, alone, control, self._turns.cancellation))
         except TakesItsWorkerDown as why:
             raise CommandFailed(Outcome.CRASH, str(why)) from None
 
@@ -209,6 +211,13 @@ class RepositoryCommands:
         for place in sorted({*map(str, self._readable), sys.prefix, sys.base_prefix} - {"/", "/usr"}, key=len)[::-1]:
             text = text.replace(f"{place}/", "")
         return _SCRATCH.sub("", text)
+
+
+def _of_the_shell(ending: TreeEnding) -> TreeEnding:
+    """The ending of a command whose shell reports the signal that killed it as an exit status above 128."""
+    if ending.outcome is not Outcome.EXITED or not _KILLED < ending.status <= _KILLED + 64:
+        return ending
+    return replace(ending, outcome=Outcome.CRASH, detail=f"it died of {name_of(ending.status - _KILLED)}")
 
 
 def readable_of(path: tuple[str, ...]) -> Iterator[Path]:

@@ -19,7 +19,7 @@ _CTEST: Final = re.compile(r"^\d+% tests passed, \d+ tests failed out of (\d+)",
 _TAP_PLAN: Final = re.compile(r"^1\.\.\d+", re.M)
 _TAP: Final = re.compile(r"^(?:not )?ok\b(?!.*# *skip)", re.M | re.I)
 _FAILED: Final = (
-    re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.M),
+    re.compile(r"^(?:FAILED|ERROR) ([^\s(].*?)(?: - .*)?$", re.M),
     re.compile(r"^(?:FAIL|ERROR): (\S.*)$", re.M),
     re.compile(r"^not ok\b\s*(\d*.*)$", re.M),
     re.compile(r"^\t *\d+ - (\S+) \([A-Z].*\)$", re.M),
