@@ -138,13 +138,16 @@ def _refused(path: Path, mode: int) -> ArchiveError:
     )
 
 
-def open_regular_file(path: Path | str, flags: int = os.O_RDONLY) -> int:
-    """Open a regular file; returns its descriptor. Raises ArchiveError for anything else, OSError as `os.open` does."""
+def open_regular_file(path: Path | str, flags: int = os.O_RDONLY, *, within: int | None = None) -> int:
+    """Open a regular file; returns its descriptor. `within` is its open folder; without it, links on the way are
+    followed. Raises ArchiveError for anything else, OSError as `os.open` does."""
+    name = path if within is None else Path(path).name
     try:
-        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=within)
     except OSError as cause:
         if cause.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-            raise _refused(Path(path), os.lstat(path).st_mode) from None
+            mode = os.stat(name, dir_fd=within, follow_symlinks=False).st_mode
+            raise _refused(Path(path), mode) from None
         raise
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
@@ -153,9 +156,9 @@ def open_regular_file(path: Path | str, flags: int = os.O_RDONLY) -> int:
     return descriptor
 
 
-def read_regular_file(path: Path | str, most: int) -> bytes:
-    """Read a regular file of at most `most` bytes. Raises ArchiveError, OSError."""
-    with os.fdopen(open_regular_file(path), "rb") as file:
+def read_regular_file(path: Path | str, most: int, *, within: int | None = None) -> bytes:
+    """Read a regular file of at most `most` bytes; `within` as for open_regular_file. Raises ArchiveError, OSError."""
+    with os.fdopen(open_regular_file(path, within=within), "rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise ArchiveError(f"{path}: it is larger than {most} bytes, so it is no such file of a run; it was not read")

@@ -7,7 +7,8 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ MAX_TOTAL: Final = 1024 * 1024 * 1024
 """Bytes that are read of a folder in all."""
 MAX_NOTES: Final = 20_000
 """Notes that are kept of a folder."""
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class FolderReader:
@@ -74,7 +76,7 @@ class FolderReader:
         """The names in a folder with their modes, sorted. Raises InputError."""
         kinds: list[tuple[str, int]] = []
         try:
-            with os.scandir(folder) as entries:
+            with self._opened(folder) as descriptor, os.scandir(descriptor) as entries:
                 for entry in entries:
                     if len(kinds) == MAX_ENTRIES:
                         raise InputError(
@@ -85,14 +87,32 @@ class FolderReader:
             raise InputError(f"{one_line(str(folder))}: cannot be read ({cause.strerror})") from None
         return sorted(kinds)
 
+    @contextmanager
+    def _opened(self, folder: Path) -> Iterator[int]:
+        """A descriptor of a folder in this one, reached without a link: one may have been put there since it was
+        listed. Raises OSError."""
+        descriptor = os.open(self.folder, _FOLDER)
+        try:
+            for name in folder.relative_to(self.folder).parts:
+                inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
     def data(self, path: Path, most: int) -> bytes | None:
         """The bytes of a file; None, with a note unless it is missing, where it cannot be read."""
         try:
-            content = read_regular_file(path, min(most, self._left))
+            with self._opened(path.parent) as descriptor:
+                content = read_regular_file(path, min(most, self._left), within=descriptor)
         except FileNotFoundError:
             return None
-        except (ArchiveError, OSError) as cause:
+        except ArchiveError as cause:
             self.note(str(cause))
+            return None
+        except OSError as cause:
+            self.note(f"{path}: cannot be read ({cause.strerror})")
             return None
         self._left -= len(content)
         return content

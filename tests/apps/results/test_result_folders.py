@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evolve.apps.results.folder import read_results
+from evolve.apps.results.reading import FolderReader
 from evolve.apps.results.values import MAX_NUMBERS, ResultFolder, ResultProgram, unused
 from evolve.core.errors import InputError
 from evolve.core.program import PatchKind
@@ -223,3 +224,20 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "programs.sqlite").write_bytes(b"no database at all, but long enough to be read as one" * 10)
     with pytest.raises(InputError, match=r"without a program: .*programs\.sqlite: is damaged or no database"):
         read_results(tmp_path)
+
+
+def test_a_folder_that_becomes_a_link_after_it_was_listed_is_not_followed(tmp_path: Path) -> None:
+    results, outside = tmp_path / "results", tmp_path / "outside"
+    (results / "gen_0").mkdir(parents=True)
+    outside.mkdir()
+    for place in (results / "gen_0", outside):
+        (place / "main.py").write_text(str(place))
+    reader = FolderReader(results)
+    assert reader.folders(results) == ["gen_0"]
+    assert reader.text(results / "gen_0" / "main.py") == str(results / "gen_0")
+    (results / "gen_0").rename(tmp_path / "away")
+    (results / "gen_0").symlink_to(outside)
+    assert reader.files(results / "gen_0") == []
+    assert reader.text(results / "gen_0" / "main.py") is None
+    assert len(reader.notes) == 2
+    assert all(str(outside) not in note for note in reader.notes)
