@@ -170,7 +170,11 @@ class ProgramFolder:
 
     def frozen(self) -> dict[str, bytes]:
         """The content of the files that are no part of a program. Raises TaskError."""
-        return {path: content_of(self.folder / path) for path in self._paths() if not self.editable(path)}
+        return {path: content_of(self.folder / path) for path in self.frozen_paths()}
+
+    def frozen_paths(self) -> list[str]:
+        """The paths of the files that are no part of a program. Raises TaskError for a link."""
+        return [path for path in self._paths() if not self.editable(path)]
 
     def parts(self) -> list[bytes]:
         """What decides a verdict, apart from the program's own files: the rules, and the frozen files."""

@@ -97,6 +97,8 @@ class Prompts:
             "description": task.prompt_text,
             "packages": packages.names(task.packages),
             "metric": task.objective.metric,
+            "rules": task.program_folder,
+            "fixed": [] if task.program_folder is None else task.program_folder.frozen_paths(),
             "better": "larger" if task.objective.direction is Direction.MAXIMISE else "smaller",
         }
         for path in sorted(PROMPTS.glob("*.j2")):
@@ -177,7 +179,6 @@ class Prompts:
             marked=any(map(marked_regions, request.parent.program.files.values())),
             shown="" if seen.files else _shown(request.parent.program.files.only, request, self._language),
             files=seen.files,
-            rules=self._task.program_folder,
             orders=_orders(request.parent.evaluation),
             used=seen.used,
             instances=seen.instances if ("instances", 0) in kept else None,

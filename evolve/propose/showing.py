@@ -4,6 +4,7 @@ their definitions. Pure."""
 import ast
 import contextlib
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -108,17 +109,14 @@ def _turned(paths: list[str], turn: int) -> list[str]:
 
 
 def _as_fits(pieces: Sequence[_Piece], room: int, turn: int) -> str | None:
-    """A file without the pieces that do not fit; None if none fits, or what is left out takes more room."""
-    chosen = set[int]()
-    text: str | None = None
-    for at in _turned_numbers(len(pieces), turn):
-        wider = _assembled(pieces, frozenset(chosen | {at}))
-        if estimate_tokens(wider) <= room:
-            chosen.add(at)
-            text = wider
-        elif chosen:
-            break
-    return text
+    """A file with as many pieces as fit, from that of `turn` on; None if none fits."""
+    order = list(_turned_numbers(len(pieces), turn))
+
+    def fits(count: int) -> bool:
+        return estimate_tokens(_assembled(pieces, frozenset(order[:count]))) <= room
+
+    count = bisect_left(range(1, len(order)), True, key=lambda count: not fits(count))
+    return _assembled(pieces, frozenset(order[:count])) if count else None
 
 
 def _turned_numbers(count: int, turn: int) -> Iterator[int]:
