@@ -49,7 +49,7 @@ def make_folder(folder: Path, files: dict[str, str] = FILES, **keys: Any) -> Pat
 
 
 def many(count: int, lines: int = 2000) -> dict[str, str]:
-    """A program of so many files of so many lines, whose numbers all count."""
+    """A program of as many files and lines as asked for, whose numbers all count."""
     texts = {}
     for number in range(count):
         name = "main.py" if number == 0 else f"part{number:02}.py"
