@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -81,13 +82,35 @@ def test_the_archive_is_that_of_the_run_on_one_machine_and_names_its_workers(tmp
 
 
 def test_offline_the_archive_is_that_of_the_run_on_one_machine(tmp_path: Path) -> None:
-    words = ("run", "--task", "placement", "--generations", "4", "--parallel", "1", "--name", "r", "--seed", "3")
+    words = ("run", "--task", "placement", "--generations", "2", "--parallel", "1", "--name", "r", "--seed", "3")
     prints = []
     for name, workers in (("here", "2"), ("there", "dask:local:2")):
         (tmp_path / name).mkdir()
         evolve(tmp_path / name, *words, "--workers", workers)
         prints.append(fingerprint(tmp_path / name))
     assert prints[0] == prints[1]
+
+
+def test_without_dask_one_sentence_names_the_extra(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    without = (
+        "import importlib.util, sys; find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *more: None if name == 'distributed' else find(name, *more)\n"
+        "from evolve.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    for workers, code in (("dask:local:2", 3), ("1", 0)):
+        command = [sys.executable, "-c", without, "run", config, "--workers", workers, "--name", "r"]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ran.returncode == code, ran.stderr
+        assert ("pip install 'evolve[cluster]'" in ran.stderr) is (code == 3)
+        assert (tmp_path / "runs" / "r").exists() is (code == 0)
+
+
+@pytest.mark.nightly  # a minute of patience
+def test_an_address_where_nobody_is_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    ran = evolve(tmp_path, "run", configured(tmp_path), "--workers", "dask://127.0.0.1:9", "--name", "r", code=3)
+    assert "127.0.0.1:9" in ran.stderr
+    assert not (tmp_path / "runs").exists()
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------
@@ -182,8 +205,7 @@ def test_a_better_programs_answers_make_no_best_and_their_worker_is_named(
 ) -> None:
     with LocalCluster(1) as cluster:
         hostile(started, cluster, "a-liar", "better", TRUE_ANSWERS)
-        # The first one takes its time, so that both workers are there before the second.
-        config = configured(tmp_path, (SLOW, *STEPS, *STEPS), parallel=parallel)
+        config = configured(tmp_path, 5 * STEPS, parallel=parallel)  # as many as the second worker needs to come
         ran = evolve(tmp_path, "run", config, "--name", "r", "--workers", address(cluster))
     assert "worker a-liar on host" in ran.stdout
     assert "is expelled: it reported cost 4 on instance 0, and at home it is" in ran.stdout

@@ -43,9 +43,9 @@ function workersOf(run) {
   const { workers } = run;
   if (!workers.length) return "";
   const there = workers.filter((worker) => worker.change === "joined");
-  const pace = there.reduce((sum, worker) => sum + worker.per_minute, 0);
+  const pace = run.state.running ? `, ${there.reduce((sum, worker) => sum + worker.per_minute, 0).toFixed(1)} candidates/min` : " took part";
   const others = workers.filter((worker) => worker.change !== "joined").map((worker) => `${brief(worker.worker, 40)} ${worker.change}`);
-  return [`${there.length} ${there.length === 1 ? "worker" : "workers"}, ${pace.toFixed(1)} candidates/min`, ...others.slice(0, 6)].join(" · ");
+  return [`${there.length} ${there.length === 1 ? "worker" : "workers"}${pace}`, ...others.slice(0, 6)].join(" · ");
 }
 
 export function runHead(run, view, live) {
