@@ -51,6 +51,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
                 "confirmed",
                 "reordered",
                 "claimed",
+                "on",
             ),
             *("metric", "direction", "value", "beyond_best_known"),
         }

@@ -11,7 +11,7 @@ import pytest
 
 from evolve.cluster.local import LocalCluster
 from tests.loop.climbing import configure, count, events, evolve, in_fork, kill, opened, patch, script
-from tests.loop.test_cluster_runs import address, fingerprint, hosted, true_score
+from tests.loop.clusters import address, fingerprint, hosted, true_score
 
 PROGRAMS, KILLS = 300, 20
 
@@ -29,7 +29,7 @@ def configured(folder: Path, chance: random.Random, parallel: int) -> str:
 def _step(step: int, number: int) -> str:
     """A line of a program; those that lead nowhere take longer, as no other program is made of them."""
     work = "" if step > 0 else "; sum(i * i for i in range(2_000_000))"
-    return f"OFFSET -= {step}{work}  # {number}"
+    return f"OFFSET -= {step}{work}; NUMBER = {number}"
 
 
 def resumed(folder: Path, cluster: LocalCluster, began: bool) -> Any:

@@ -19,6 +19,7 @@ from evolve.core.clusters import ClusterAddress
 from evolve.evaluation.elsewhere import is_drawn
 from evolve.evaluation.evaluators import open_evaluators
 from tests.loop.climbing import TASK, configure, count, events, evolve, in_fork, kill, opened, patch, script, wait_until
+from tests.loop.clusters import address, fingerprint, hosted, true_score
 
 HOSTILE = Path(__file__).parent.parent / "cluster" / "hostile_worker.py"
 STEPS = (5, 3, 8, 2, 7, 1)
@@ -35,11 +36,6 @@ def configured(folder: Path, steps: tuple[float | str, ...] = STEPS, **keys: Any
     return configure(folder, models=[script(folder, answers)], generations=len(steps), **keys)
 
 
-def fingerprint(folder: Path) -> str:
-    with opened(folder) as archive:
-        return archive.fingerprint()
-
-
 def whole(folder: Path, steps: tuple[float | str, ...] = STEPS) -> str:
     """The fingerprint of the run on this machine."""
     evolve(folder, "run", configured(folder, steps), "--name", "r", code=None)
@@ -50,16 +46,6 @@ def whole(folder: Path, steps: tuple[float | str, ...] = STEPS) -> str:
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(2) as cluster:
         yield cluster
-
-
-def address(cluster: LocalCluster) -> str:
-    return cluster.address.replace("tcp://", "dask://")
-
-
-def hosted(cluster: LocalCluster) -> list[int]:
-    """The processes of the workers."""
-    lists = [f"/proc/{process}/task/{process}/children" for process in cluster.processes()[1:]]
-    return [int(word) for path in lists for word in Path(path).read_text().split()]
 
 
 # -- the run of one machine --------------------------------------------------------------------------------------------
@@ -190,13 +176,6 @@ def test_where_the_initial_program_is_lost_too_the_generation_stays_open(tmp_pat
 
 
 # -- workers that are not honest ---------------------------------------------------------------------------------------
-
-
-def true_score(source: str) -> float:
-    """The score of a program of the task, as its judge has it."""
-    names: dict[str, Any] = {}
-    exec(source, names)
-    return 1 + 100 / (4 + abs(names["guess"](0)) / 10)
 
 
 @pytest.mark.parametrize("parallel", [1, 4])

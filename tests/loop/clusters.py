@@ -1,0 +1,29 @@
+"""A run on a cluster: its fingerprint and scores, and the processes of its workers."""
+
+from pathlib import Path
+from typing import Any
+
+from evolve.cluster.local import LocalCluster
+from tests.loop.climbing import opened
+
+
+def fingerprint(folder: Path) -> str:
+    with opened(folder) as archive:
+        return archive.fingerprint()
+
+
+def address(cluster: LocalCluster) -> str:
+    return cluster.address.replace("tcp://", "dask://")
+
+
+def hosted(cluster: LocalCluster) -> list[int]:
+    """The processes of the workers."""
+    lists = [f"/proc/{process}/task/{process}/children" for process in cluster.processes()[1:]]
+    return [int(word) for path in lists for word in Path(path).read_text().split()]
+
+
+def true_score(source: str) -> float:
+    """The score of a program of the task, as its judge has it."""
+    names: dict[str, Any] = {}
+    exec(source, names)
+    return 1 + 100 / (4 + abs(names["guess"](0)) / 10)
