@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evaluator import untrusted
-from evaluator.slow_judge import SlowJudge
 from evolve.cli import drawing
 from evolve.review.table import Fields, Table, Tone
 
@@ -51,11 +50,11 @@ def complain(message: str) -> None:
 
 
 def show_warnings() -> None:
-    """Print the evaluator's warnings as lines of this command; other warnings keep Python's form."""
+    """Print our own warnings as lines of this command; other warnings keep Python's form."""
     before = warnings.formatwarning
 
     def format_warning(message: Warning | str, category: type[Warning], *more: Any) -> str:
-        if issubclass(category, SlowJudge):
+        if category.__module__.partition(".")[0] in ("evaluator", "evolve"):
             return f"evolve: {untrusted.one_line(str(message), _LINE_LIMIT)}\n"
         return before(message, category, *more)
 

@@ -25,6 +25,7 @@ _KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls"
 def run(arguments: argparse.Namespace) -> int:
     """Continue a run. The exit codes are those of `run`."""
     folder = resolve_run(arguments.run_name)
+    output.show_warnings()
     if arguments.tuning_baseline is not None:
         require_size(arguments.tuning_baseline, option="--tuning-baseline")
     if arguments.repair:

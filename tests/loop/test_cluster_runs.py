@@ -1,6 +1,8 @@
 """Runs on a cluster: the run of one machine, whatever dies; and no worker's word makes a confirmed best."""
 
+import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -18,13 +20,14 @@ from evolve.cluster.local import LocalCluster
 from evolve.core.clusters import ClusterAddress
 from evolve.evaluation.elsewhere import is_drawn
 from evolve.evaluation.evaluators import open_evaluators
+from evolve.view.payload import run_document
 from tests.loop.climbing import TASK, configure, count, events, evolve, in_fork, kill, opened, patch, script, wait_until
 from tests.loop.clusters import address, fingerprint, hosted, true_score
 
 HOSTILE = Path(__file__).parent.parent / "cluster" / "hostile_worker.py"
 STEPS = (5, 3, 8, 2, 7, 1)
 SLOW = "OFFSET += 1; sum(i * i for i in range(12_000_000))"  # worse, so that nothing confirms it
-MARK = "OFFSET -= 31"
+MARK, WORSE = "OFFSET -= 31", "OFFSET += 2"
 TRUE_ANSWERS, OF_OTHERS = "1,20,300", "300,1,20"
 
 pytestmark = pytest.mark.slow
@@ -65,6 +68,23 @@ def test_the_archive_is_that_of_the_run_on_one_machine_and_names_its_workers(tmp
         assert {event.change for event in archive.workers.values()} == {WorkerChange.JOINED}
     evolve(tmp_path / "there", "rerun", "r")
     evolve(tmp_path / "there", "replay", "r")
+
+
+def test_what_is_a_workers_word_is_shown_with_its_host(tmp_path: Path) -> None:
+    evolve(tmp_path, "run", configured(tmp_path, (WORSE, 3)), "--name", "r", "--workers", "dask:local:1")
+    shown = evolve(tmp_path, "show", "r", "1").stdout
+    host = platform.node()
+    assert f"ms CPU per call (on host {host})" in shown
+    assert f"host {host}, worker local-1: its answers were judged here" in shown
+    assert "on host" not in evolve(tmp_path, "show", "r", "2").stdout, "confirmed at home"
+    listed = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)
+    places = {program["generation"]: program["on"] for program in listed["programs"]}
+    assert places == {0: None, 1: {"host": host, "worker": "local-1"}, 2: None}
+    with opened(tmp_path) as archive:
+        page = run_document("r", archive)
+    (worker,) = page["workers"]
+    assert (worker["worker"], worker["host"], worker["change"], worker["done"]) == ("local-1", host, "joined", 2)
+    assert page["gens"]["host"] == [None, host, None]
 
 
 def test_offline_the_archive_is_that_of_the_run_on_one_machine(tmp_path: Path) -> None:
