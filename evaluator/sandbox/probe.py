@@ -131,10 +131,10 @@ def _check(layer: str, attack: Callable[[str, Confinement], list[str]], *, neede
     try:
         before, after = attack(layer, replace(alone, layers=(), bubblewrap=None)), attack(layer, alone)
         if after:
-            detail = f"it is on, and does not stop: {', '.join(after)}"
+            detail = f"it is on, but does not block: {', '.join(after)}"
         else:
             state, fix = Finding.OK, ""
-            detail = f"tested: it stops {', '.join(before)}" if before else "no privileges to drop"
+            detail = f"tested: it blocks {', '.join(before)}" if before else "no privileges to drop"
     except SandboxError as cause:
         detail = str(cause)
     return Check(f"{of}{layer}", state, detail, fix, needed=needed)

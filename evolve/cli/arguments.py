@@ -257,23 +257,27 @@ def _audit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", metavar="WHAT", help="a run; a result folder of ShinkaEvolve or OpenEvolve; or a file of answers"
     )
-    parser.add_argument("--task", metavar="T", help="the task: built in, or a folder; of a run, its present folder")
+    parser.add_argument(
+        "--task", metavar="T", help="the task: built in, or a folder; for a run, where the folder is now"
+    )
     parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
-    parser.add_argument("--suite", metavar="S", help="the suite of a folder or of answers (default: the task's)")
+    parser.add_argument("--suite", metavar="S", help="the suite for a folder or for answers (default: the task's)")
     parser.add_argument(
         "--workers", type=positive, metavar="N", help="programs to score at a time (default: one for each core)"
     )
     parser.add_argument(
-        "--number", metavar="NAME", help="of a folder: its number that is the task's metric (default: what agrees)"
+        "--number",
+        metavar="NAME",
+        help="for a folder: the recorded number that is the task's metric (default: one that agrees)",
     )
     parser.add_argument(
         "--claimed",
         type=_decimal,
         metavar="X",
-        help="of answers: the value stated for it (default: its value as given)",
+        help="for an answer: the value that its source states (default: its value before any repair)",
     )
-    parser.add_argument("--key", metavar="K", help="of answers: where in the file they are, such as solution.values")
-    parser.add_argument("--instance", type=int, metavar="I", help="of answers: the instance that the answer is for")
+    parser.add_argument("--key", metavar="K", help="for answers: where in the file they are, such as solution.values")
+    parser.add_argument("--instance", type=int, metavar="I", help="for an answer: the instance that it solves")
     _sandbox(parser)
     _json(parser)
 
@@ -566,7 +570,7 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "report": ("runs as one HTML file, to look at and to send", _report),
     "view": ("runs as live pages in a browser", _view),
     "replay": ("score a program again and compare with the record", _replay),
-    "audit": ("score every claim of a run, folder or answer again", _audit),
+    "audit": ("check every claim of a run, a result folder or an answer", _audit),
     "rerun": ("repeat a whole run from its record, and compare", _rerun),
     "place": ("place models on a real cluster, by discovered programs", _place),
     "worker": ("evaluate programs for a run on another machine", _worker),

@@ -233,7 +233,7 @@ def _other_suites(session: Session) -> str:
     if not shares:
         return ""
     reached = ", ".join(f"{share:.2%} on {name}".replace("%", " %") for name, share in shares.items())
-    return f"Other suites are not scored; the best shipped programs reach, of the optimum, {reached}."
+    return f"Other suites were not scored. On them the best shipped programs reach {reached} (share of the optimum)."
 
 
 def _results(session: Session) -> Iterator[tuple[str, str]]:

@@ -70,7 +70,7 @@ def _print(results: ResultFolder, folder: Path, unnoted: str | None) -> None:
         output.say(headline(folder.name, archive))
         output.say(
             f"imported from {results.system}; the scores of the folder are claims, ours are measured here"
-            + (f"; {counted(without, 'program')} without a usable text left out" if without else "")
+            + (f"; {counted(without, 'program')} without a usable text were left out" if without else "")
             + (f"; {counted(len(results.reports), 'report')}" if results.reports else "")
         )
     output.print_commands(

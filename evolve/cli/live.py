@@ -246,7 +246,7 @@ def _event_line(event: Event) -> str | None:
         case Stopping(answers=answers, longest_s=longest_s):
             at_most = "" if longest_s is None else f" (at most {duration_text(longest_s)})"
             waiting = f"{counted(answers, 'model answer')}{at_most}" if answers else "evaluations under way"
-            return f"stopping: waiting for {waiting}. Ctrl-C again quits now; nothing is lost"
+            return f"stopping: waiting for {waiting}. Ctrl-C quits now; nothing is lost"
         case ServerTrouble():
             return trouble_text(event)
         case Checking():
@@ -298,7 +298,7 @@ def _program_line(event: Evaluated | Confirmed) -> str | None:
 def checking_line(event: Checking) -> str:
     """The line for the beginning of a check of the best program, with its longest time."""
     check = f"checking generation {event.generation}, the best, {event.what}"
-    return f"{check}: at most {duration_text(event.longest_s)} at the suite's limits (Ctrl-C ends it)"
+    return f"{check}: takes at most {duration_text(event.longest_s)} (Ctrl-C ends it)"
 
 
 def score_suffix(record: ProgramRecord) -> str:

@@ -271,10 +271,10 @@ def _sample_text(sample: FreshEvent) -> str:
     count = f"all {sample.count}" if whole else f"the first {sample.count} of {sample.instances}"
     result = f"correct on {count}" if sample.correct else f"not correct on at least one of {sample.count}"
     result += f" fresh instances (seed {one_line(sample.seed, 40)})"
-    proven = ", no overfitting proven" if whole and sample.correct else ""
+    proven = ", no sign of overfitting" if whole and sample.correct else ""
     doubt = proven if sample.overfitted is None else ", overfitted"
     tally = f"{sample.better} better, {sample.equal} equal, {sample.worse} worse"
-    return f"{result}{doubt}; against the initial program {tally}"
+    return f"{result}{doubt}; compared with the initial program: {tally}"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

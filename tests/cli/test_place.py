@@ -80,7 +80,7 @@ def test_a_placement_that_nothing_beats_stays(evolve, evolve_json, tmp_path):
     assert "no program found a better placement: nothing moves" in evolve("place", file, "--program", GREEDY)
     file.write_text(file.read_text().replace("m3: 2}", "m3: 0}"))  # two models on one GPU
     output = evolve("place", file, "--program", GREEDY)
-    assert "1 model of 10.5 GB has to move" in output
+    assert "1 model (10.5 GB) has to move" in output
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_a_new_model_does_not_move(evolve, tmp_path):
         "{name: b, size_gb: 50, rate: 1, slo: 1}]\ncurrent: {a: 1}\n"
     )
     output = evolve("place", file, "--program", GREEDY, "--seconds", "0.3")
-    assert "; nothing moves" in output and "1 model of 50 GB on no GPU yet" in output
+    assert "; nothing moves" in output and "1 model (50 GB) on no GPU yet" in output
 
 
 def test_a_cluster_that_ships_is_known_by_its_name_anywhere(evolve, tmp_path, monkeypatch):

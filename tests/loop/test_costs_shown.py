@@ -56,7 +56,7 @@ def test_calls_that_were_under_way_when_the_run_was_cut_off_are_shown_before_it_
             kill(process)
         else:
             os.kill(process.pid, signal.SIGINT)
-            wait_until(lambda: "Ctrl-C again" in (tmp_path / "out.txt").read_text(), process)
+            wait_until(lambda: "Ctrl-C quits now" in (tmp_path / "out.txt").read_text(), process)
             os.kill(process.pid, signal.SIGINT)
             process.join(20)
             assert "2 calls were interrupted; on resume they are charged as" in (tmp_path / "out.txt").read_text()

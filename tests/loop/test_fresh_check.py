@@ -85,9 +85,9 @@ def test_an_interrupt_as_the_best_reaches_the_ceiling_solves_nothing_and_resume_
     assert main(["resume", "r"]) == 0
     output = capsys.readouterr().out
     assert "Solved" in output
-    assert "checking generation 1, the best, on 10 fresh instances: at most 2:40 at the suite's limits" in output
+    assert "checking generation 1, the best, on 10 fresh instances: takes at most 2:40" in output
     assert "fresh      held: correct on all 10 fresh instances (seed " in output
-    assert "), no overfitting proven; against the initial program 10 better, 0 equal, 0 worse" in output
+    assert "), no sign of overfitting; compared with the initial program: 10 better, 0 equal, 0 worse" in output
     ends = [event["event"] for event in events("fresh", "stopped", "resumed")]
     assert ends == ["fresh", "stopped", "resumed", "fresh", "stopped"]
     assert [event["reason"] for event in events("stopped")] == ["interrupted", "ceiling"]
@@ -306,17 +306,17 @@ NOT = {"state": FreshState.NOT_TRIED, "why": "no sandbox"}
 
 def test_the_words_of_a_check_say_what_held_and_which_sample_counts() -> None:
     mixed = sample(FreshState.HELD, better=1, worse=1)
-    text = "no overfitting proven; against the initial program 1 better, 0 equal, 1 worse"
+    text = "no sign of overfitting; compared with the initial program: 1 better, 0 equal, 1 worse"
     assert fresh_text(FreshCheck(samples=(mixed,))) == f"held: correct on all 2 fresh instances (seed 5), {text}"
     failed = sample(FreshState.FAILED, "4", better=2, correct=False)
     assert fresh_text(FreshCheck(samples=(failed, mixed))) == (
-        "held: sample 1: not correct on at least one of 2 fresh instances (seed 4); against the initial "
-        "program 2 better, 0 equal, 0 worse; sample 2, which counts: "
+        "held: sample 1: not correct on at least one of 2 fresh instances (seed 4); compared with the initial "
+        "program: 2 better, 0 equal, 0 worse; sample 2, which counts: "
         f"correct on all 2 fresh instances (seed 5), {text}"
     )
     partly = sample(FreshState.PARTLY_TRIED, better=1, why="it was interrupted")
     assert fresh_text(FreshCheck(samples=(partly,))) == (
-        "partly tried: correct on the first 1 of 2 fresh instances (seed 5); against the initial program "
+        "partly tried: correct on the first 1 of 2 fresh instances (seed 5); compared with the initial program: "
         "1 better, 0 equal, 0 worse; it was interrupted"
     )
 

@@ -99,7 +99,7 @@ def test_it_is_shown_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(
     assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in closing
     assert "fresh      failed: sample 1: correct on all 10 fresh instances (seed " in closing
     assert "; sample 2, which counts: correct on all 10 fresh instances (seed " in closing
-    assert closing.count("), overfitted; against the initial program 0 better, 10 equal, 0 worse") == 2
+    assert closing.count("), overfitted; compared with the initial program: 0 better, 10 equal, 0 worse") == 2
 
 
 def test_the_record_holds_it_and_who_reads_it_is_shown(output: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,7 +150,7 @@ def test_a_second_ctrl_c_leaves_a_server_that_hangs(tmp_path: Path) -> None:
         process = in_fork(tmp_path, "run", config, "--name", "r")
         wait_until(lambda: len(server.requests) >= 2, process)
         os.kill(process.pid, signal.SIGINT)
-        wait_until(lambda: "Ctrl-C again" in (tmp_path / "out.txt").read_text(), process)
+        wait_until(lambda: "Ctrl-C quits now" in (tmp_path / "out.txt").read_text(), process)
         os.kill(process.pid, signal.SIGINT)
         process.join(20)
         assert process.exitcode == 130

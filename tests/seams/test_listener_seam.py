@@ -177,7 +177,7 @@ def test_what_a_person_has_to_know_is_said(
     ):
         events.tell(event, progress)
     text = " ".join(shown().split())
-    for words in ("look here", "no whole answer", "Ctrl-C again"):
+    for words in ("look here", "no whole answer", "Ctrl-C quits now"):
         assert words in text
 
 

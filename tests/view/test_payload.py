@@ -411,4 +411,4 @@ def test_a_best_that_is_worse_on_the_held_out_suite_is_said_so(recorded_runs, ma
         best = run.propose(generation, [best], source=f"{generation}", evaluation=evaluation)
         run.archive.held_out(generation, make_evaluation(score=elsewhere), overfitted=None)
     held_out = run_document("held_out_worse", run.archive.reader)["believed"]["held_out"]
-    assert held_out["change"] == "0.2500 worse than the best before, generation 1 (19.5000)"
+    assert held_out["change"] == "0.2500 worse than the previous best, generation 1 (19.5000)"

@@ -217,7 +217,7 @@ def _ruling(
         said = f"recorded as correct; here {failed}"
         return ClaimVerdict.FALLS, f"{impossible}; {said}" if impossible else said
     if failed:
-        return ClaimVerdict.UNJUDGED, f"it does not run here, which the recorded evaluator may have let it: {failed}"
+        return ClaimVerdict.UNJUDGED, f"it does not run here, but may have run where it was recorded: {failed}"
     if formula is None or value is None:
         return ClaimVerdict.UNJUDGED, "the formula of the recorded score is not known"
     if agree(stated, value):

@@ -77,9 +77,10 @@ def fields(task: Task, judged: JudgedFile) -> Sequence[tuple[str, str]]:
 def _place(rank: Rank | None) -> list[tuple[str, str]]:
     if rank is None:
         return []
-    same = ", ".join(listed.where_from for listed in rank.same)
-    better = "" if rank.next_better is None else f"; the next better one: {rank.next_better.where_from}"
-    return [("place", f"{rank.position} among {rank.listed} listed values{better}{f'; as {same}' if same else ''}")]
+    behind = f"{rank.position} (better listed values: {rank.position - 1} of {rank.listed})"
+    same = f"; the same as {', '.join(listed.where_from for listed in rank.same)}" if rank.same else ""
+    better = "" if rank.next_better is None else f"; the next better one is {rank.next_better.where_from}"
+    return [("place", f"{behind}{same}{better}")]
 
 
 def details(judged: JudgedFile) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def fields(plan: PlacementPlan, solver: Solved | str) -> Iterator[tuple[str, str
 
 def _models(plan: PlacementPlan, moved: Sequence[Relocation]) -> str:
     gb = sum(plan.cluster.models[move.model].size for move in moved)
-    return f"{counted(len(moved), 'model')} of {float(gb):.6g} GB"
+    return f"{counted(len(moved), 'model')} ({float(gb):.6g} GB)"
 
 
 def _of_solver(plan: PlacementPlan, solver: Solved) -> str:

@@ -69,7 +69,7 @@ function believedTile(run) {
   const below = [
     strict === "agrees" ? "strict agrees" : strict ? null : "strict not asked",
     sandbox ? `sandbox ${sandbox}` : null, `${quarantined || 0} quarantined`,
-    fresh ? `fresh instances: ${brief(fresh.text, 300)}` : null,
+    fresh ? `fresh instances ${brief(fresh.text, 300)}` : null,
   ].filter(Boolean).join(" · ");
   const audit = run.audit ? h("div", { class: run.audit.falls ? "bad" : null }, run.audit.text) : null;
   if (run.audit && run.audit.falls) return tile("checks", h("span", { class: "bad" }, `⚠ ${plural(run.audit.falls, "claim falls", "claims fall")}`), [audit, against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);
