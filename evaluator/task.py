@@ -195,6 +195,11 @@ class Task:
         return Files.single(self.program_name, source_of(self.initial, "the initial program"))
 
     @property
+    def calls_entry_point(self) -> bool:
+        """Whether a function of the program is called; else commands run the program."""
+        return self.script is None and self.repository is None
+
+    @property
     def self_judged(self) -> bool:
         """Whether a program shares the process that scores it: a script without a judge, or a benchmark that prints the
         number."""

@@ -68,7 +68,7 @@ def build_program(
     before = known(source_hash)
     if before is not None:
         raise Duplicate(*before)
-    if task.script is None:
+    if task.calls_entry_point:
         check_names(files.only, parent_source=parent.only, parent_works=parent_works, entry_point=task.entry_point)
     return NewProgram(
         patch=patch,

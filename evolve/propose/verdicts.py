@@ -68,7 +68,7 @@ def limits_used(evaluation: Evaluation, task: Task, limits: Limits) -> tuple[Lim
     if not ran:
         return ()
     shares = [_used("CPU in all", sum(ran), limits.cpu_total_s, LEAST_CPU, "s")]
-    if task.script is None:
+    if task.calls_entry_point:
         shares.append(_used("CPU on the slowest instance", max(ran), limits.cpu_per_instance_s, LEAST_CPU, "s"))
     if evaluation.peak_memory_mb > 0:
         shares.append(_used("memory", evaluation.peak_memory_mb, limits.memory_mb, LEAST_MEMORY, "MB"))
