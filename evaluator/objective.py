@@ -10,6 +10,9 @@ from evaluator.input_files import AsText, Exact, Section
 COMBINED: Final = "combined_score"
 """The metric of a task whose judge computes the score itself."""
 
+GAIN_UNIT: Final = "times"
+"""The unit of a task out of a repository: how many times better than the unchanged code."""
+
 HUGE: Final = 1e12
 """From here on a number is shown in powers of ten."""
 DECIMALS: Final = 4

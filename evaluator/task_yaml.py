@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr
 
 from evaluator.errors import TaskError
 from evaluator.input_files import Exact, Section, checked, matching, number, place
-from evaluator.objective import COMBINED, Direction, ListedValue, Objective
+from evaluator.objective import COMBINED, GAIN_UNIT, Direction, ListedValue, Objective
 from evaluator.pairs import NOISE_RUNS
 from evaluator.program_files import path_fault
 from evaluator.repository.printed import JSON
@@ -255,7 +255,7 @@ class TaskEntry(Section):
         """The objective with defaults: where a script scores, its cost is the score; with a clock, the speed is."""
         if self.repository is not None:
             metric = self.objective.metric or _GAINS[self.repository.measure]
-            return Objective(metric=metric, unit=self.objective.unit[:20] or "times")
+            return Objective(metric=metric, unit=GAIN_UNIT)
         entry, self_judged = self.objective, self.script is not None and not self.judged
         metric = entry.metric or (COMBINED if self_judged else "speedup" if self.uses_clock else "score")
         direction = entry.direction or Direction.MAXIMISE
@@ -347,6 +347,7 @@ def _check_repository(entry: TaskEntry) -> None:
         "reference": entry.reference,
         "objective.direction": entry.objective.direction,
         "objective.per_instance": entry.objective.per_instance,
+        "objective.unit": entry.objective.unit or None,
     }
     for key, value in others.items():
         if value is not None:

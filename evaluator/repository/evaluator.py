@@ -124,15 +124,14 @@ class RepositoryEvaluator(SuiteEvaluator):
         """A program in as many fresh pairs with the unchanged code as the last look has; `than` is the commit of that
         code. Raises HarnessError where the program fails now."""
         with OF_THIS_PROCESS.alone(self._cancellation):
-            floor = self._noise_here().floor
             try:
                 with self.commands.tree(program) as tree:
                     logs = [self._log(pair) for pair in self._pairs_with(self._unchanged(), tree, LOOKS[-1])]
             except CommandFailed as failed:
                 raise HarnessError(f"the best program failed when it was measured again: {failed.detail}") from None
         ratio, probability = ratio_of(logs), float(chance(logs))
-        is_better = probability <= FALSE_POSITIVES and ratio.times > 1 + floor
-        return _paired(PairedFinding(is_better=is_better, ratio=ratio, chance=probability, floor=floor), than)
+        is_better = probability <= FALSE_POSITIVES and ratio.times > 1
+        return _paired(PairedFinding(is_better=is_better, ratio=ratio, chance=probability, floor=0.0), than)
 
     def noise(self) -> Noise:
         """The noise of the unchanged code on this machine, measured here unless the task has it. Raises TaskError where

@@ -205,6 +205,23 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", action="store_true", help="write a row for every generation, to FILE or stdout, for a spreadsheet"
     )
+    parser.add_argument(
+        "--patch",
+        action="store_true",
+        help="write the changes of a program of several files for git apply, to FILE or stdout",
+    )
+    parser.add_argument(
+        "--message",
+        action="store_true",
+        help="of a repository: write the text for a pull request (what changed, the measured gain), to FILE or stdout",
+    )
+    _of_a_foreign_task(parser)
+
+
+def _apply(parser: argparse.ArgumentParser) -> None:
+    _of_a_program(parser)
+    parser.add_argument("path", metavar="PATH", type=Path, help="the top folder of the repository")
+    _of_a_foreign_task(parser)
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
@@ -545,6 +562,7 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "note": ("add a note to a program of a run", _note),
     "insights": ("the insights report of a run", _insights),
     "export": ("write a program, its answers, or a table to a file", _export),
+    "apply": ("put a program on a new branch of its repository", _apply),
     "report": ("runs as one HTML file, to look at and to send", _report),
     "view": ("runs as live pages in a browser", _view),
     "replay": ("score a program again and compare with the record", _replay),

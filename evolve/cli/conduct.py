@@ -32,7 +32,15 @@ from evolve.review.curves import shipped_elsewhere
 from evolve.review.doubts import against_best, held_out_change, overfitted, quarantined
 from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.run_facts import outcomes_text, proposals
-from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, orders_text, value_text
+from evolve.review.scores import (
+    fresh_text,
+    held_out_text,
+    held_out_value,
+    named_value,
+    orders_text,
+    remeasured_text,
+    value_text,
+)
 from evolve.review.table import Tone
 from evolve.review.texts import counted
 from evolve.search.stopping import StopReason, end_text
@@ -238,6 +246,9 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
         if best.beyond is not None:
             yield "best known", one_line(best.beyond, 300)
         yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
+        if (remeasured := archive.remeasured.get(best.generation)) is not None:
+            yield "measured", remeasured_text(remeasured)
+            yield "", "quote this figure: the search chose the best by the one above, which is likely to be too high"
         if (orders := orders_text(best, archive.reordered.get(best.generation))) != "":
             yield "", orders
         held_out = archive.held_out_scores.get(best.generation)

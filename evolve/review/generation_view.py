@@ -55,8 +55,8 @@ _SCORE: Final = """correct outcome combined_score metric direction value spread 
 _TAKEN: Final = "cost_usd tokens tuning_evaluations t"
 _PROGRAM: Final = f"""generation commit parents island patch_kind patch_name model {_SCORE} metrics
     overfitted excluded provisional claimed on"""
-_VERDICT: Final = """description quarantine held_out fresh reordered strict failures published_score detail feedback
-    private sandbox evaluator_version peak_memory_mb"""
+_VERDICT: Final = """description quarantine held_out fresh reordered remeasured strict failures published_score
+    detail feedback private sandbox evaluator_version peak_memory_mb"""
 
 LISTED: Final = shape_of(f"{_PROGRAM} held_out fresh reordered")
 """A program in `list RUN --json`."""
@@ -431,6 +431,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "host": lambda g: g.program.on.host if g.program and g.program.on else None,
     "strict": lambda g: g.program and (None if (report := g.evaluation.strict) is None else report.to_json()),
     "reordered": lambda g: (o := g.reader.archive.reordered.get(g.generation)) and asdict(o),
+    "remeasured": lambda g: (o := g.reader.archive.remeasured.get(g.generation)) and asdict(o),
     "failures": lambda g: g.program and failures(g.evaluation),
     "quarantine": lambda g: g.program and g.program.quarantine,
     "overfitted": lambda g: g.program and g.program.overfitted,

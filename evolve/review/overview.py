@@ -25,6 +25,7 @@ from evolve.review.scores import (
     held_out_text,
     metric_text,
     orders_text,
+    remeasured_text,
     sentence,
     value_text,
 )
@@ -42,11 +43,12 @@ def fields(view: GenerationView) -> Fields:
 def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     archive, evaluation, calls = view.reader.archive, view.evaluation, view.calls
     check, reordered = archive.fresh_check(program.generation), archive.reordered.get(program.generation)
-    why, private = view.why_overfitted, evaluation.private
+    why, private, remeasured = view.why_overfitted, evaluation.private, archive.remeasured.get(program.generation)
     return known_fields(
         ("score", Cell(sentence(program), Tone.STRONG if program.correct else Tone.BAD)),
         ("claimed", None if program.claimed is None else claim_text(program.claimed)),
         ("at the end", None if reordered is None else orders_text(program, reordered)),
+        ("measured", None if remeasured is None else remeasured_text(remeasured)),
         ("held-out", held_out_field(view)),
         ("best known", None if program.beyond is None else Cell(program.beyond, Tone.GOOD)),
         ("fresh", fresh_text(check) if check.samples or program is archive.best else None),

@@ -12,7 +12,10 @@ from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Evaluation, Outcome, Verdict
 from evaluator.objective import Direction
 from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.pairs import noise_of
 from evaluator.program_files import Files
+from evaluator.repository.evaluator import RepositoryEvaluator
+from evaluator.repository.proof import unused_files
 from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE
@@ -72,12 +75,14 @@ def examine_task(name: str) -> list[Check]:
         listening = _Listening(task.judge)
         program = initial_files(Config(), task)
         suite = task.suite()
-        called = f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
+        called = _called(task)
         sizes = [f"suite {each.name} with {counted(len(each.instances), 'instance')}" for each in suites]
         checks = [Check("files", Finding.OK, ", ".join((task.name, called, *sizes))), *_check_declared(task, suite)]
         with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
             evaluation = evaluator.examine(program, evaluator.evaluate(program))
             checks.append(_check_initial(task, evaluation))
+            if isinstance(evaluator, RepositoryEvaluator):
+                return [*checks, *(_check_repository(evaluator) if evaluation.correct else ())]
             checks += [] if task.self_judged else list(_check_judge(task, suite, listening.answers))
             if evaluation.correct and not task.uses_clock:  # measured times always differ
                 checks.append(_check_sensitivity(task, evaluator, program, evaluation))
@@ -86,6 +91,28 @@ def examine_task(name: str) -> list[Check]:
         fix = "fix the problem described above" if wrong else "do what the message says"
         return [Check("task", Finding.BROKEN, str(cause), fix)]
     return checks
+
+
+def _called(task: Task) -> str:
+    """How programs of a task are run."""
+    if task.repository is not None:
+        return f"repository at {task.repository.commit[:12]}"
+    return f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
+
+
+def _check_repository(evaluator: RepositoryEvaluator) -> Iterator[Check]:
+    """Whether each file of a program is what runs, and the noise of the unchanged code, measured now."""
+    unused = list(unused_files(evaluator.commands))
+    files = counted(len(evaluator.commands.unchanged), "file")
+    for path, instead in unused:
+        used = "" if instead is None else f"; {instead} is used instead"
+        detail = f"{path}: tests and benchmark end well with a broken file in its place{used}"
+        yield _broken("files that run", detail, "let the commands use the files of the repository, or narrow `edit`")
+    if not unused:
+        yield Check("files that run", Finding.OK, f"tests or benchmark fail without each of the {files}")
+    noise = noise_of(evaluator.measured_noise())
+    measured = f"median {noise.median:.4g} of {noise.runs} runs, middle half within {100 * noise.spread:.1f} %"
+    yield Check("noise", Finding.OK, f"{noise.sentence()} ({measured})")
 
 
 def _broken(name: str, detail: str, fix: str) -> Check:
@@ -109,6 +136,15 @@ def _check_declared(task: Task, suite: Suite) -> Iterator[Check]:
         yield _missing(
             "description", "none: a model would not know the task", f"write `description:` in {path}, or prompt.md"
         )
+    if task.repository is not None:
+        repository = task.repository
+        if repository.tests is None:
+            fix = f"name a pattern that finds it, in {path}: `repository: {{test_count: REGEX}}`"
+            yield _missing("test count", "not known: the exit status of the tests alone is the gate", fix)
+        if repository.self_judged:
+            fix = "measure time or memory from outside: `measure: cpu` (or wall, memory)"
+            yield _missing("measure", "a printed number: scores are self-judged", fix)
+        return
     if task.self_judged:
         fix = "write a judge.py in the task's folder: it scores answers outside the program's process"
         yield _missing("judge", "none: scores are self-judged, since a program shares the scoring process", fix)

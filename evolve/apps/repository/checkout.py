@@ -41,32 +41,38 @@ class Checkout:
             index.unlink(missing_ok=True)
 
 
-def find_repository(path: Path, *, allow_dirty: bool) -> Checkout:
-    """The repository with this top folder. Raises InputError where there is none, or it has changes that are not
-    committed (unless they are wanted), and MachineError without git."""
+def find_repository(path: Path, *, called: str = "--from-repo ", allow_dirty: bool = False) -> Checkout:
+    """The repository with this top folder, which is `called` so in messages. Raises InputError where there is none, or
+    it has changes that are not committed (unless they are wanted), and MachineError without git."""
     if not path.is_dir():
-        raise InputError(f"--from-repo {one_line(str(path))}: there is no such folder")
+        raise InputError(f"{called}{one_line(str(path))}: there is no such folder")
     try:
         top = Path(git(path, "rev-parse", "--show-toplevel").strip())
         commit = git(path, "rev-parse", "--verify", "HEAD^{commit}").strip()
     except InputError as cause:
         raise InputError(
-            f"--from-repo {one_line(str(path))}: is no git repository with a commit ({cause}); make one: "
+            f"{called}{one_line(str(path))}: is no git repository with a commit ({cause}); make one: "
             "`git init`, `git add .`, `git commit`"
         ) from None
     if top.resolve() != path.resolve():
-        raise InputError(f"--from-repo {one_line(str(path))}: is a folder inside a repository; name its top: {top}")
+        raise InputError(f"{called}{one_line(str(path))}: is a folder inside a repository; name its top: {top}")
     changed = [line[3:] for line in git(top, "status", "--porcelain", "--untracked-files=no").splitlines()]
     if changed and not allow_dirty:
         shown = ", ".join(one_line(name, 100) for name in changed[:5]) + (", ..." if len(changed) > 5 else "")
-        raise InputError(
-            f"{top}: has changes that are not committed ({shown}); commit them, or take them as they are with --dirty"
-        )
+        remedy = "commit them, or take them as they are with --dirty" if called else "commit or stash them"
+        raise InputError(f"{top}: has changes that are not committed ({shown}); {remedy}")
     return Checkout(top=top, commit=commit, dirty=bool(changed))
 
 
-def git(folder: Path, *arguments: str, more: dict[str, str] | None = None, stdin: str | None = None) -> str:
-    """What git prints, run in a folder. Raises InputError with its last line, and MachineError without git."""
+def git(
+    folder: Path,
+    *arguments: str,
+    more: dict[str, str] | None = None,
+    stdin: str | None = None,
+    statuses: tuple[int, ...] = (0,),
+) -> str:
+    """What git prints, run in a folder. Raises InputError with its last line where it ends with another status, and
+    MachineError without git."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
@@ -78,7 +84,7 @@ def git(folder: Path, *arguments: str, more: dict[str, str] | None = None, stdin
         )
     except FileNotFoundError:
         raise MachineError("git is not installed, and `--from-repo` needs it") from None
-    if done.returncode:
+    if done.returncode not in statuses:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
         raise InputError(f"git {arguments[0]}: {one_line(lines[-1], 300)}")
     return done.stdout.decode("utf-8", "surrogateescape")
