@@ -58,7 +58,7 @@ SKIPPED: Final = ("hash seed", "names", "order")
 _NOISE_KEPT: Final = 256
 """The newest measurements of unchanged code that decide the noise floor during a search."""
 _MOST_RUNS: Final = 64
-_ENOUGH_S: Final = 20.0
+_ENOUGH_S: Final = 6.0
 """Runs of the unchanged code for its noise: more than `NOISE_RUNS` only while they take less than these seconds."""
 _NO_SCORE: Final = 0.0
 

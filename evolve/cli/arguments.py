@@ -341,7 +341,7 @@ def _new(parser: argparse.ArgumentParser) -> None:
         "--from-repo",
         metavar="PATH",
         type=Path,
-        help="make a task out of your git repository (docs/repository.md)",
+        help="make a task out of your git repository",
     )
     parser.add_argument(
         "--config", metavar="FILE", type=Path, help="the configuration in DIR to convert, where there are several"
