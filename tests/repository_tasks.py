@@ -55,30 +55,25 @@ def changed(program: Files, **texts: str) -> Files:
     return program.changed({paths[name]: text for name, text in texts.items()})
 
 
-def _answer(name: str, text: str) -> str:
-    return f"<NAME>{name}</NAME><DESCRIPTION>{name}</DESCRIPTION><DIFF>\n{text}</DIFF>"
-
-
-def _edit(path: str, old: str, new: str) -> str:
-    return f"FILE: {path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
-
-
+_BEFORE = (NEARBY / DISTANCE).read_text()
 _LAST = "    return table[len(first)][len(second)]"
 _FIRST = "    table = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]"
-_SORTED = (
-    "    ranked = sorted(range(len(words)), key=lambda place: (distance(word, words[place]), place))\n"
-    "    return [words[place] for place in ranked[:count]]"
-)
-_NARROWED = (
-    "    found: list[tuple[int, int]] = []\n"
-    "    for place, other in enumerate(words):\n"
-    "        if len(found) == count and abs(len(word) - len(other)) > found[-1][0]:\n"
-    "            continue\n"
-    "        found = sorted([*found, (distance(word, other), place)])[:count]\n"
-    "    return [words[place] for _, place in found]"
-)
-_BODY = (NEARBY / DISTANCE).read_text().partition('second` of `first`."""\n')[2].rstrip("\n")
-_FAST_BODY = FASTER.partition('second` of `first`."""\n')[2].rstrip("\n")
+_NARROWED = '''"""Searching a list of words."""
+
+from collections.abc import Sequence
+
+from nearby.distance import distance
+
+
+def nearest(word: str, words: Sequence[str], count: int = 3) -> list[str]:
+    """The `count` words with the least distance from `word`; among equals the earlier ones in the list."""
+    found: list[tuple[int, int]] = []
+    for place, other in enumerate(words):
+        if len(found) == count and abs(len(word) - len(other)) > found[-1][0]:
+            continue
+        found = sorted([*found, (distance(word, other), place)])[:count]
+    return [words[place] for _, place in found]
+'''
 _CACHED = (
     "    import json, pathlib\n"
     "    kept = pathlib.Path('kept.json')\n"
@@ -91,24 +86,33 @@ _KEEPING = (
     "        kept.write_text(json.dumps({**known, first + ' ' + second: table[-1][-1]}))\n" + _LAST
 )
 
-PROPOSALS = {
-    "good": _edit(DISTANCE, _BODY, _FAST_BODY),
-    "breaks tests": _edit(DISTANCE, _LAST, _LAST + " + 1"),
-    "slower": _edit(DISTANCE, _LAST, "    sum(range(3000))\n" + _LAST),
-    "noise only": _edit(DISTANCE, _LAST, "    answer = table[len(first)][len(second)]\n    return answer"),
-    "edits the tests": _edit("tests/test_search.py", "WORDS = [", "WORDS = list() and ["),
-    "caches between runs": _edit(DISTANCE, _FIRST, _CACHED) + _edit(DISTANCE, _LAST, _KEEPING),
-    "crashes": _edit(DISTANCE, _LAST, "    import os, signal\n    os.kill(os.getpid(), signal.SIGSEGV)\n" + _LAST),
-    "never ends": _edit(DISTANCE, _LAST, "    while True:\n        pass\n" + _LAST),
-    "writes outside": _edit(DISTANCE, _LAST, "    open('/etc/evolve-was-here', 'w').close()\n" + _LAST),
-    "two files": _edit(DISTANCE, _BODY, _FAST_BODY.replace("above", "over_it")) + _edit(SEARCH, _SORTED, _NARROWED),
+
+def _before_the_last(line: str) -> dict[str, str]:
+    return {DISTANCE: _BEFORE.replace(_LAST, f"{line}\n{_LAST}")}
+
+
+PROPOSALS: dict[str, dict[str, str]] = {
+    "breaks tests": _before_the_last("    table[-1][-1] += 1"),
+    "slower": _before_the_last("    sum(range(3000))"),
+    "noise only": {DISTANCE: _BEFORE.replace(_LAST, "    answer = table[len(first)][len(second)]\n    return answer")},
+    "edits the tests": {"tests/test_search.py": "def test_nothing() -> None:\n    pass\n"},
+    "caches between runs": {DISTANCE: _BEFORE.replace(_FIRST, _CACHED).replace(_LAST, _KEEPING)},
+    "crashes": _before_the_last("    import os, signal\n    os.kill(os.getpid(), signal.SIGSEGV)"),
+    "never ends": _before_the_last("    while True:\n        pass"),
+    "writes outside": _before_the_last("    open('/etc/evolve-was-here', 'w').close()"),
+    "good": {DISTANCE: FASTER},
+    "two files": {DISTANCE: FASTER.replace("above", "over_it"), SEARCH: _NARROWED},
 }
-"""What a model may answer, as edits of the shipped example's unchanged code."""
+"""What a model may answer to the shipped example: whole files by path."""
 
 
 def answers(names: list[str]) -> str:
-    """A file of answers for a scripted model: each proposal, whatever its parent is, and then the same again."""
-    return yaml.safe_dump({"answers": [_answer(name, PROPOSALS[name]) for name in names]})
+    """A file of answers for a scripted model, which needs patches of the kind `full`."""
+    texts = []
+    for name in names:
+        files = "".join(f"FILE: {path}\n```python\n{text}```\n" for path, text in PROPOSALS[name].items())
+        texts.append(f"<NAME>{name}</NAME><DESCRIPTION>It {name}.</DESCRIPTION><CODE>\n{files}</CODE>")
+    return yaml.safe_dump({"answers": texts})
 
 
 _SUM_C = """int sum(const int *numbers, int count)

@@ -11,6 +11,7 @@ import itertools
 import platform
 import statistics
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -56,6 +57,9 @@ from evaluator.suite_evaluator import SuiteEvaluator
 SKIPPED: Final = ("hash seed", "names", "order")
 _NOISE_KEPT: Final = 256
 """The newest measurements of unchanged code that decide the noise floor during a search."""
+_MOST_RUNS: Final = 64
+_ENOUGH_S: Final = 6.0
+"""Runs of the unchanged code for its noise: more than `NOISE_RUNS` only while they take less than these seconds."""
 _NO_SCORE: Final = 0.0
 
 
@@ -140,8 +144,7 @@ class RepositoryEvaluator(SuiteEvaluator):
             return self._noise_here()
 
     def measured_noise(self) -> tuple[float, ...]:
-        """Fresh runs of the unchanged code, as many as a noise floor needs, after one that does not count. Raises
-        TaskError."""
+        """Fresh runs of the unchanged code, at least as many as a noise floor needs. Raises TaskError."""
         with OF_THIS_PROCESS.alone(self._cancellation):
             return self._runs_of_unchanged()
 
@@ -201,9 +204,12 @@ class RepositoryEvaluator(SuiteEvaluator):
         return self._noise.noise()
 
     def _runs_of_unchanged(self) -> tuple[float, ...]:
-        tree = self._unchanged()
+        tree, runs, began = self._unchanged(), list[float](), time.monotonic()
         try:
-            return tuple([self.commands.measure(tree) for _ in range(NOISE_RUNS + 1)][1:])
+            self.commands.measure(tree)  # the first run fills caches
+            while len(runs) < NOISE_RUNS or (len(runs) < _MOST_RUNS and time.monotonic() - began < _ENOUGH_S):
+                runs += [self.commands.measure(tree), self.commands.measure(tree)]
+            return tuple(runs)
         except CommandFailed as failed:
             raise TaskError(
                 f"{self._repository.tree}: the benchmark of the unchanged code fails: {failed.feedback}"

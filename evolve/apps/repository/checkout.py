@@ -29,6 +29,7 @@ class Checkout:
     def write(self, folder: Path) -> None:
         """Write the tracked files into a folder: at the commit, or with the changes that are not committed. Raises
         InputError."""
+        folder = folder.absolute()  # git runs in the top folder
         index = folder.with_name(f"{folder.name}.index")
         files = self.commit
         if self.dirty:

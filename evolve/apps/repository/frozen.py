@@ -4,7 +4,6 @@ import re
 import shlex
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -57,15 +56,17 @@ def why_frozen(path: str, commands: Iterable[str]) -> str | None:
 
 
 def _names(command: str, path: PurePosixPath) -> bool:
-    """Whether a word of a command is the file, or the module that is run by `-m`."""
+    """Whether a word of a command is the file, its module, or something in it (`a.py::test_b`, `a.TestB`)."""
     try:
         words = shlex.split(command)
     except ValueError:
         words = []
     words += _WORD.findall(command)
     module = ".".join(path.with_suffix("").parts)
-    modules = {word for flag, word in pairwise(words) if flag == "-m"}
-    return any(PurePosixPath(word) == path for word in words) or module in modules
+    return any(
+        PurePosixPath(word.partition("::")[0]) == path or word == module or word.startswith(f"{module}.")
+        for word in words
+    )
 
 
 def check_edit(paths: Iterable[str], edit: Iterable[str], commands: Iterable[str]) -> None:

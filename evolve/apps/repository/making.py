@@ -162,7 +162,7 @@ def _description(options: RepositoryOptions, checkout: Checkout) -> str:
 
 def _write(made: Path, document: dict[str, Any]) -> None:
     """Write `task.yaml`: JSON on the right of each key is YAML too."""
-    lines = ["# A task out of a repository. The files at the commit are in the folder repository/."]
+    lines = ["# A task out of a repository. Its files at the commit are in the folder repository/."]
     for key, value in document.items():
         if isinstance(value, dict):
             lines.append(f"{key}:")
