@@ -75,11 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _target_of_file(arguments: argparse.Namespace) -> _TuningTarget:
-    path = Path(arguments.what)
-    if not path.is_file():
+    path, task = Path(arguments.what), load_task(arguments.task or DEFAULT_TASK)
+    if not (path.is_file() or (task.program_folder is not None and path.is_dir())):
         hint = command("tune", arguments.what, "best")
         raise InputError(f"{arguments.what}: there is no such file; for a run, name its program too: {hint}")
-    task = load_task(arguments.task or DEFAULT_TASK)
     program = read_program(path, task)
     return _TuningTarget(label=str(path), program=program, task=task, suite=arguments.suite, control=program)
 

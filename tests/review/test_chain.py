@@ -26,6 +26,6 @@ def test_the_initial_program_is_a_chain_of_its_own(archive):
 
 def test_each_diff_is_against_the_parent(archive):
     short = short_commits(program.commit for program in archive.programs)
-    found = diffs(chain(archive, archive.find("3")), lambda record: archive.files(record).only, short)
+    found = diffs(chain(archive, archive.find("3")), archive.files, short)
     assert found[0] == ""
     assert "-x = 2\n+x = 3\n" in found[2]

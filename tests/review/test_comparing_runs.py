@@ -22,6 +22,7 @@ from evolve.review.comparison import (
     why_not_comparable,
 )
 from evolve.review.curves import CurvePoint
+from tests.builders import one_file
 
 JUDGE = {"task": "placement", "suite": "adrs", "evaluator_version": "v1", "task_digest": "d"}
 MAKESPAN = Objective(metric="makespan", direction=Direction.MINIMISE, unit="s")
@@ -48,7 +49,7 @@ def run(name, values, *, seed=0, judge=None, objective=SCORE_ITSELF, priced=True
         overfitted=None,
         self_judged=False,
         priced=priced,
-        source=source,
+        files=one_file(source),
     )
 
 
