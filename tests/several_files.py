@@ -1,9 +1,13 @@
 """Tasks whose programs have several files, made for a test."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from evaluator.program_files import Files
+from evolve.cli.main import main
 
 EVALUATE = """\
 import json, sys
@@ -49,7 +53,7 @@ def make_folder(folder: Path, files: dict[str, str] = FILES, **keys: Any) -> Pat
 
 
 def many(count: int, lines: int = 2000) -> dict[str, str]:
-    """A program of as many files and lines as asked for, whose numbers all count."""
+    """A program of `count` files with `lines` lines each, whose numbers all count."""
     texts = {}
     for number in range(count):
         name = "main.py" if number == 0 else f"part{number:02}.py"
@@ -60,3 +64,96 @@ def many(count: int, lines: int = 2000) -> dict[str, str]:
         body = [f"\n\ndef helper_{each}(x):\n    return x + 0" for each in range(filler)]
         texts[name] = "\n".join([*head, *body]) + "\n"
     return texts
+
+
+ANSWERS = """
+answers:
+  - - |
+      <NAME>no_file</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
+      <<<<<<< SEARCH
+      OTHER = 2.5
+      =======
+      OTHER = 3
+      >>>>>>> REPLACE
+      </DIFF>
+    - |
+      <NAME>two</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
+      FILE: pkg/parts.py
+      <<<<<<< SEARCH
+      OTHER = 2.5
+      =======
+      from pkg.new import OTHER
+      >>>>>>> REPLACE
+      FILE: pkg/new.py
+      <<<<<<< SEARCH
+      =======
+      OTHER = 10
+      >>>>>>> REPLACE
+      FILE: main.py
+      <<<<<<< SEARCH
+      WEIGHT = 0.5
+      =======
+      WEIGHT = 0.75
+      >>>>>>> REPLACE
+      </DIFF>
+  - |
+    <NAME>frozen</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
+    FILE: fixed.py
+    <<<<<<< SEARCH
+    BASE = 1
+    =======
+    BASE = 1000
+    >>>>>>> REPLACE
+    </DIFF>
+  - |
+    <NAME>same</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
+    FILE: main.py
+    <<<<<<< SEARCH
+    WEIGHT = 0.5
+    =======
+    WEIGHT = 0.75
+    >>>>>>> REPLACE
+    FILE: pkg/parts.py
+    <<<<<<< SEARCH
+    OTHER = 2.5
+    =======
+    # from a file of its own
+    from pkg.new import OTHER
+    >>>>>>> REPLACE
+    FILE: pkg/new.py
+    <<<<<<< SEARCH
+    =======
+    OTHER = 10
+    >>>>>>> REPLACE
+    </DIFF>
+"""
+CONFIG = """
+task: task
+models: [{model: "scripted:answers.yaml"}]
+attempts: 2
+generations: 3
+parallel: 1
+search: {strategy: best_of_n, kinds: {diff: 1, full: 0, cross: 0}}
+"""
+NEW = Files.of(FILES).changed(
+    {
+        "main.py": MAIN.replace("0.5", "0.75"),
+        "pkg/parts.py": PARTS.replace("OTHER = 2.5", "from pkg.new import OTHER"),
+        "pkg/new.py": "OTHER = 10\n",
+    }
+)
+"""What the first answer makes of the program."""
+
+
+def run_of_several(folder: Path) -> Path:
+    """Make a task and the run `r` of it in a folder: a program of four files, a refusal, and a duplicate."""
+    make_folder(folder / "task", new_files=True)
+    (folder / "answers.yaml").write_text(ANSWERS)
+    (folder / "config.yaml").write_text(CONFIG)
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        assert main(["run", "config.yaml", "--name", "r", "--yes"]) == 0
+    finally:
+        os.chdir(before)
+    return folder

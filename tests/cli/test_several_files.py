@@ -1,112 +1,21 @@
 """Every command on a run whose programs have several files."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaluator.program_files import Files
 from evolve.api import open_run
 from evolve.core.errors import InputError
-from tests.several_files import FILES, MAIN, PARTS, make_folder
-
-ANSWERS = """
-answers:
-  - - |
-      <NAME>no_file</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
-      <<<<<<< SEARCH
-      OTHER = 2.5
-      =======
-      OTHER = 3
-      >>>>>>> REPLACE
-      </DIFF>
-    - |
-      <NAME>two</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
-      FILE: pkg/parts.py
-      <<<<<<< SEARCH
-      OTHER = 2.5
-      =======
-      from pkg.new import OTHER
-      >>>>>>> REPLACE
-      FILE: pkg/new.py
-      <<<<<<< SEARCH
-      =======
-      OTHER = 10
-      >>>>>>> REPLACE
-      FILE: main.py
-      <<<<<<< SEARCH
-      WEIGHT = 0.5
-      =======
-      WEIGHT = 0.75
-      >>>>>>> REPLACE
-      </DIFF>
-  - |
-    <NAME>frozen</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
-    FILE: fixed.py
-    <<<<<<< SEARCH
-    BASE = 1
-    =======
-    BASE = 1000
-    >>>>>>> REPLACE
-    </DIFF>
-  - |
-    <NAME>same</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
-    FILE: main.py
-    <<<<<<< SEARCH
-    WEIGHT = 0.5
-    =======
-    WEIGHT = 0.75
-    >>>>>>> REPLACE
-    FILE: pkg/parts.py
-    <<<<<<< SEARCH
-    OTHER = 2.5
-    =======
-    # from a file of its own
-    from pkg.new import OTHER
-    >>>>>>> REPLACE
-    FILE: pkg/new.py
-    <<<<<<< SEARCH
-    =======
-    OTHER = 10
-    >>>>>>> REPLACE
-    </DIFF>
-"""
-CONFIG = """
-task: task
-models: [{model: "scripted:answers.yaml"}]
-attempts: 2
-generations: 3
-parallel: 1
-search: {strategy: best_of_n, kinds: {diff: 1, full: 0, cross: 0}}
-"""
-NEW = Files.of(FILES).changed(
-    {
-        "main.py": MAIN.replace("0.5", "0.75"),
-        "pkg/parts.py": PARTS.replace("OTHER = 2.5", "from pkg.new import OTHER"),
-        "pkg/new.py": "OTHER = 10\n",
-    }
-)
+from tests.several_files import FILES, MAIN, NEW, run_of_several
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a task, and the run `r` of it."""
-    from evolve.cli.main import main
-
-    place = tmp_path_factory.mktemp("files")
-    make_folder(place / "task", new_files=True)
-    (place / "answers.yaml").write_text(ANSWERS)
-    (place / "config.yaml").write_text(CONFIG)
-    before = Path.cwd()
-    os.chdir(place)
-    try:
-        assert main(["run", "config.yaml", "--name", "r", "--yes"]) == 0
-    finally:
-        os.chdir(before)
-    return place
+    return run_of_several(tmp_path_factory.mktemp("files"))
 
 
 @pytest.fixture(autouse=True)
