@@ -21,6 +21,6 @@ def test_a_page_has_a_tab_for_each_file(tmp_path: Path, chromium: Any, monkeypat
     assert "WEIGHT = 0.75" in code
     assert "OTHER = 10" not in code
     assert "OTHER = 10" in other
-    assert "WEIGHT" not in other
+    assert "WEIGHT = 0.75" not in other
     assert "pkg/new.py (new), generation 0 to 1" in diff
     assert "main.py, generation 0 to 1" in diff
