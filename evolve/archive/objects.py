@@ -262,18 +262,21 @@ class Objects:
 
     def files_below(self, tree: str, *, most: int) -> dict[str, str]:
         """The id of each file's blob in a folder and below, by path. Raises ArchiveError where an object is missing,
-        there are more than `most` files, or folders are nested deeper than a path can name."""
-        blobs, waiting = dict[str, str](), [("", tree)]
+        or there are more files than `most`, more folders than twice that, or a path that is too long."""
+        blobs, waiting, folders = dict[str, str](), [("", tree)], 0
         while waiting:
             above, name = waiting.pop()
+            folders += 1
             for entry, child, is_folder in self._entries(name):
                 path = f"{above}{entry}"
                 if is_folder:
                     waiting.append((f"{path}/", child))
                 else:
                     blobs[path] = child
-                if len(blobs) + len(waiting) > most or len(path) > MOST_PATH:
-                    raise self._damaged(tree, f"it has more than {most} files, or a path that is too long")
+                if len(path) > MOST_PATH:
+                    raise self._damaged(tree, f"it has a path of more than {MOST_PATH} characters")
+            if len(blobs) > most or folders + len(waiting) > 2 * most:
+                raise self._damaged(tree, f"it has more than {most} files or {2 * most} folders")
         return blobs
 
     def _entries(self, name: str) -> list[tuple[str, str, bool]]:

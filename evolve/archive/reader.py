@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self, cast
 
 from evaluator.evaluation import Evaluation, headline_of_error
-from evaluator.program_files import MOST_FILES, Files
+from evaluator.program_files import MOST_BYTES, MOST_FILE_BYTES, MOST_FILES, Files
 from evaluator.sandbox.protocol import strict_json
 from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
@@ -436,13 +436,16 @@ class RunReader(State):
 
     def _several(self, blobs: Mapping[str, str], where: str) -> Files:
         """The files of a program of several. Raises ArchiveError."""
+        texts, length = dict[str, str](), 0
+        for path, blob in blobs.items():
+            texts[path] = self.text(blob)
+            length += len(texts[path])
+            if len(texts[path]) > MOST_FILE_BYTES or length > MOST_BYTES:  # before all of them are in memory
+                raise ArchiveError(f"{where} is longer than a program may be, at {one_line(path)}")
         try:
-            files = Files.of({path: self.text(blob) for path, blob in blobs.items()})
+            return Files.of(texts)
         except ValueError as cause:
             raise ArchiveError(f"{where}: {one_line(str(cause))}") from None
-        if excess := files.excess():
-            raise ArchiveError(f"{where}: {one_line(excess)}")
-        return files
 
     def patch_text(self, record: ProgramRecord) -> str:
         """The patch that made a program, as it was written; empty for the initial one."""

@@ -81,6 +81,50 @@ def test_a_program_longer_than_any_is_not_given_to_anybody(make_run) -> None:
         archive.files(archive.programs[0])
 
 
+def _tree(*entries: tuple[bytes, bytes, str]) -> bytes:
+    return b"".join(b"%s %s\0%s" % (mode, name, bytes.fromhex(child)) for mode, name, child in entries)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (b"..", "must be relative"),
+        (b"a\nb", "must not have control characters"),
+        (b".git", "must not lead into a folder .git"),
+        (b"x" * 300, "a path of more than 200 characters"),
+    ],
+)
+def test_a_file_of_a_program_lies_within_it(make_run, name: bytes, message: str) -> None:
+    run = make_run(generations=1)
+    folder = _put(run, b"tree", _tree((b"100644", name, _put(run, b"blob", b"x"))))
+    _replace_first_commit(run, _put(run, b"tree", _tree((b"40000", b"program", folder))))
+    with RunReader.open(run) as archive, pytest.raises(ArchiveError, match=message):
+        archive.files(archive.programs[0])
+
+
+@pytest.mark.parametrize("leaf", ["", "a file", "a large file"])
+def test_a_small_archive_is_no_large_program(make_run, leaf: str) -> None:
+    run = make_run(generations=1)
+    name = _put(run, b"tree", b"")
+    if leaf:
+        text = bytes(200_000 if leaf == "a large file" else 1)
+        name = _put(run, b"tree", _tree((b"100644", b"f", _put(run, b"blob", text))))
+    for _ in range(60):  # 2 to the power of 60 folders
+        name = _put(run, b"tree", _tree((b"40000", b"a", name), (b"40000", b"b", name)))
+    _replace_first_commit(run, _put(run, b"tree", _tree((b"40000", b"program", name))))
+    with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="more than 1000 files or 2000 folders"):
+        archive.files(archive.programs[0])
+
+
+def test_the_files_of_a_program_are_not_read_beyond_its_limit(make_run) -> None:
+    run = make_run(generations=1)
+    blob = _put(run, b"blob", b"x" * 200_000)
+    folder = _put(run, b"tree", _tree(*((b"100644", b"%03d" % number, blob) for number in range(900))))
+    _replace_first_commit(run, _put(run, b"tree", _tree((b"40000", b"program", folder))))
+    with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="longer than a program may be, at 041"):
+        archive.files(archive.programs[0])
+
+
 def test_an_index_that_names_more_than_its_pack_holds_is_not_used(make_run) -> None:
     run = make_run(generations=1)
     packs = run / "programs.git" / "objects" / "pack"
