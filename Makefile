@@ -27,12 +27,13 @@ check: .venv/installed-dev
 	@$(MAKE) --no-print-directory test
 	@$(PYTEST) -m "slow and not nightly"
 
-# Every property carries the mark `hypothesis`. The last three print what they measured: read it.
+# Every property carries the mark `hypothesis`. The last four print what they measured: read it.
 nightly: .venv/installed-dev
 	@$(PYTEST) -m "nightly or hypothesis" --hypothesis-profile nightly
 	@.venv/bin/python tests/evaluator/soak.py
 	@.venv/bin/python -m tests.benchmarks.kills
 	@.venv/bin/python -m tests.benchmarks.speed
+	@.venv/bin/python -m tests.benchmarks.pairs
 
 docs: .venv/installed
 	@.venv/bin/python docs/generate.py

@@ -61,6 +61,7 @@ _MOST_RUNS: Final = 64
 _ENOUGH_S: Final = 6.0
 """Runs of the unchanged code for its noise: more than `NOISE_RUNS` only while they take less than these seconds."""
 _NO_SCORE: Final = 0.0
+_UNCOUNTED: Final = "The tests pass (how many is not known, so their exit status alone is the gate)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +231,7 @@ class RepositoryEvaluator(SuiteEvaluator):
             cpu_s=tests.cpu_s,
             wall_s=tests.wall_s,
         )
-        counted = "The tests pass" if tests.count is None else f"{tests.count} tests pass"
+        counted = _UNCOUNTED if tests.count is None else f"{tests.count} tests pass"
         own = f"{assessment.own:.4g} {repository.measure.unit}".strip()
         pairs = f"in {len(assessment.pairs)} pairs of runs" if assessment.pairs else "by definition"
         feedback = (

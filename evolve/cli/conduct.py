@@ -355,9 +355,16 @@ def _next_steps(session: Session, reason: StopReason, *, unanswered: bool) -> li
         (command("lineage", run, "best"), "the lineage of the best program, step by step"),
         (command("show", run, "best", "--code"), "the best program"),
         (command("replay", run), "score it again and compare"),
-        (command("export", run, "best", "-o", file), "save it to a file"),
+        _saving(session, run, file),
         *suites,
     ]
+
+
+def _saving(session: Session, run: Path, file: Path) -> tuple[str, str]:
+    """How to save the best program."""
+    if session.evaluators.task.repository is not None:
+        return command("export", run, "best", "--patch"), "its changes, as `git apply` takes them"
+    return command("export", run, "best", "-o", file), "save it to a file"
 
 
 def _steps_for_models(session: Session, *, asks_doctor: bool) -> Iterator[tuple[str, str]]:

@@ -168,14 +168,14 @@ def test_each_of_ten_proposals_gets_the_right_verdict(
     assert refused is not None
     assert "tests/test_search.py" in (refused.message or "")
     outcomes = {name: record.outcome for name, record in by_name.items()}
-    for name in ("breaks tests", "writes outside"):
+    for name in ("breaks_tests", "writes_outside"):
         assert outcomes[name] == "infeasible"
     assert outcomes["crashes"] == "crash"
-    assert outcomes["never ends"] == "cpu_limit"
+    assert outcomes["never_ends"] in ("cpu_limit", "timeout")  # on a busy machine
     assert by_name["slower"].combined_score < 0.9
-    assert by_name["caches between runs"].combined_score < 1.1
+    assert by_name["caches_between_runs"].combined_score < 1.1
     assert best is not None
-    assert best.origin.patch_name in ("good", "two files")
+    assert best.origin.patch_name in ("good", "two_files")
     assert remeasured[best.generation].result["is_better"]
     assert json.loads(evolve("show", "r", "best", "--json"))["remeasured"]["result"]["pairs"] == 32
     patch = evolve("export", "r", "best", "--patch")

@@ -162,7 +162,10 @@ def _description(options: RepositoryOptions, checkout: Checkout) -> str:
 
 def _write(made: Path, document: dict[str, Any]) -> None:
     """Write `task.yaml`: JSON on the right of each key is YAML too."""
-    lines = ["# A task out of a repository. Its files at the commit are in the folder repository/."]
+    lines = [
+        "# A task out of a repository. Its files at the commit are in the folder repository/.",
+        "# A program shares the process of its tests: they catch mistakes, not malice. Read a patch first.",
+    ]
     for key, value in document.items():
         if isinstance(value, dict):
             lines.append(f"{key}:")
