@@ -404,6 +404,6 @@ def test_a_better_programs_answers_do_not_survive_at_home(started: Callable[...,
             evaluator = RemoteEvaluator(home, remote)
             claimed = evaluator.evaluate(one_file(WORST))
             assert claimed.combined_score == home.evaluate(one_file(HONEST)).combined_score
-            examined = evaluator.examine(WORST, claimed)
+            examined = evaluator.examine(one_file(WORST), claimed)
             assert examined.combined_score == home.evaluate(one_file(WORST)).combined_score
             assert examined.outcome is Outcome.OK

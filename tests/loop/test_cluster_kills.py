@@ -77,5 +77,5 @@ def test_nothing_is_lost_or_doubled_however_often_something_dies(tmp_path: Path,
         assert fingerprint(there) == fingerprint(tmp_path / "here")
     with opened(there) as archive:
         for program in archive.programs[1:]:
-            again = true_score(archive.source(program))
+            again = true_score(archive.files(program).only)
             assert program.combined_score == pytest.approx(again)

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from evaluator.evaluation import EvaluatedOn, Evaluation
+from evaluator.program_files import Files
 from evaluator.task import Suite, Task
 from evolve.archive.archive import Archive
 from evolve.archive.events import WorkerChange
 from evolve.loop.executor import JobKind
 from evolve.progress import WorkerChanged
 from evolve.search.stopping import StopReason
+from tests.builders import one_file
 from tests.loop.by_hand import begun
 from tests.loop.climbing import configure, patch, script
 from tests.loop.virtual import VirtualExecutor
@@ -30,12 +32,13 @@ class Workers(InProcessEvaluator):
         super().__init__(task, suite)
         self.seen: set[str] = set()
 
-    def evaluate(self, source: str) -> Evaluation:
+    def evaluate(self, program: Files) -> Evaluation:
+        source = program.only
         if source in self.seen or "OFFSET -=" not in source:
-            return super().evaluate(source)
+            return super().evaluate(program)
         self.seen.add(source)
         lie = WORSE if len(self.seen) < 4 else BETTER if len(self.seen) == 4 else ""
-        return replace(super().evaluate(f"{source}\n{lie}\n"), on=LIAR)
+        return replace(super().evaluate(one_file(f"{source}\n{lie}\n")), on=LIAR)
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
@@ -63,7 +66,7 @@ def test_its_unconfirmed_results_are_scored_again_and_the_true_best_leads(tmp_pa
         for record in reader.programs:
             if record.generation in changes[0].rescore:
                 assert record.on is None
-                assert record.combined_score == honest.evaluate(reader.source(record)).combined_score
+                assert record.combined_score == honest.evaluate(reader.files(record)).combined_score
         assert reader.best is not None
         assert reader.best.combined_score == max(record.combined_score for record in reader.programs)
         assert reader.funnel.correct == len(STEPS)

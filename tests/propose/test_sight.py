@@ -206,7 +206,7 @@ def test_a_line_that_the_feedback_names_stands_next_to_its_code() -> None:
     assert (
         f"| instance 3 (2 GPUs): NameError: no (line {number}, in old: `gpu_num += 2`). And (line 99999) is" in prompt
     )
-    assert with_code("line 3 of the input", PARENT) == "line 3 of the input"
+    assert with_code("line 3 of the input", one_file(PARENT)) == "line 3 of the input"
 
 
 @pytest.mark.parametrize(
