@@ -52,7 +52,7 @@ def measure(task: Task, candidates: int) -> str:
         sources = [f"{PROGRAM}# {number}\n" for number in range(candidates)]
         evaluator.evaluate(one_file(PROGRAM))
         began, own, children = time.perf_counter(), *cpu_s()
-        found = list(threads.map(evaluator.evaluate, sources))
+        found = list(threads.map(evaluator.evaluate, map(one_file, sources)))
         wall = time.perf_counter() - began
         own, children = (after - before for after, before in zip(cpu_s(), (own, children), strict=True))
     assert all(one.correct for one in found), next(one.detail for one in found if not one.correct)

@@ -16,6 +16,7 @@ from process_table import descendants
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.task_files import load_task
+from tests.builders import one_file
 
 SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
 
@@ -53,16 +54,18 @@ def soak(count: int) -> dict[str, float]:
             place.fill_in(hostile[number // 10 % len(hostile)]) if number % 10 == 9 else HONEST
             for number in range(count)
         ]
-        list(pool.map(evaluator.evaluate, [*sources[:20], SLOW, SLOW]))
+        list(pool.map(evaluator.evaluate, map(one_file, [*sources[:20], SLOW, SLOW])))
         before, memory, began = state(), resident_mb(), time.monotonic()
-        for number, evaluation in enumerate(pool.map(evaluator.evaluate, sources)):
+        for number, evaluation in enumerate(pool.map(evaluator.evaluate, map(one_file, sources))):
             if number % 10 != 9:
                 assert evaluation.combined_score == evaluation.ceiling, (number, evaluation.detail)
                 assert evaluation.correct
             else:
                 assert "Breach" not in evaluation.detail
         took = time.monotonic() - began
-        list(pool.map(evaluator.evaluate, [SLOW, SLOW]))  # a hostile one may have been the last of its worker
+        list(
+            pool.map(evaluator.evaluate, map(one_file, [SLOW, SLOW]))
+        )  # a hostile one may have been the last of its worker
         grown = resident_mb() - memory
         left = all(now <= then for now, then in zip(state(), before, strict=True))
         assert left, f"descriptors and processes: {before} before, {state()} after"

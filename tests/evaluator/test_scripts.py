@@ -414,7 +414,7 @@ def test_a_judged_answer_that_hangs_on_the_one_before_is_state(judged: ScriptEva
 def test_scores_of_two_at_a_time_are_those_of_one(evaluator: ScriptEvaluator) -> None:
     sources = [says(correct=True, combined_score=number) for number in range(8)]
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(evaluator.evaluate, sources))
+        found = list(threads.map(evaluator.evaluate, map(one_file, sources)))
     assert [one.combined_score for one in found] == [float(number) for number in range(8)]
 
 
