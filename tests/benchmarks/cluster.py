@@ -1,9 +1,11 @@
-"""Evaluations on workers of this machine. Usage: python -m tests.benchmarks.cluster [overhead | throughput] ...
+"""Evaluations on workers of this machine. Usage: python -m tests.benchmarks.cluster [overhead | throughput | scale] ...
 
 `overhead`: what a candidate of 0.01, 0.1 and 1 s of CPU time takes longer on a worker than at home, one at a time, in
 turn. `throughput`: 200 candidates of 0.5 s, eight in flight on `dask:local:4`, against the ideal of the machine's cores
 and against as many workers at home as it has cores, in turn. Scheduler, broker, head and workers share those cores;
-what each takes per candidate is printed. Without an argument: both.
+what each takes per candidate is printed. `scale`: candidates that sleep, on 1 to 64 workers that are all kept busy,
+against as many candidates a second as the workers could finish; with the memory of all processes of the cluster.
+Without an argument: the first two.
 """
 
 import os
@@ -41,8 +43,18 @@ def smallest(items):
 """
 
 
+SLEEPING = """# {number}
+import time
+def smallest(items):
+    time.sleep({each})
+    return items.index(min(items))
+"""
+WORKERS, SLEEPS = (1, 4, 16, 64), (0.1, 1.0, 10.0)
+ABOUT_S = 12.0
+
+
 def program(seconds: float, number: int) -> str:
-    """A program that takes so much CPU time for the five instances together."""
+    """A program that takes that much CPU time for the five instances together."""
     return PROGRAM.format(each=seconds / 5, number=number)
 
 
@@ -127,7 +139,39 @@ def throughput() -> None:
             print(f"CPU per candidate beyond its own: {sum(more.values()):.1f} ms ({shares})")
 
 
+def memory_mb() -> float:
+    """The proportional memory of this process and all below it."""
+    total = 0
+    for process in [os.getpid(), *descendants(os.getpid())]:
+        try:
+            lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+        except OSError:  # it has ended, or belongs to another user
+            continue
+        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
+
+
+def scale() -> None:
+    for workers in WORKERS:
+        with patient_task() as task, cluster(task, workers, 1) as evaluator:
+            print(f"{workers} workers: {memory_mb():.0f} MB in all")
+            for seconds in SLEEPS:
+                count = workers * max(2, round(min(ABOUT_S / seconds, 1000 / workers)))
+                sources = [one_file(SLEEPING.format(each=seconds / 5, number=number)) for number in range(count)]
+                before, began = cpu_s(), time.perf_counter()
+                with ThreadPoolExecutor(4 * workers) as threads:
+                    outcomes = [evaluation.outcome for evaluation in threads.map(evaluator.evaluate, sources)]
+                took = time.perf_counter() - began
+                assert set(outcomes) == {Outcome.OK}
+                shares = {kind: 1000 * (spent - before.get(kind, 0.0)) / count for kind, spent in cpu_s().items()}
+                print(
+                    f"  {seconds:g} s asleep, {count} candidates, {4 * workers} in flight: {count / took:.1f}/s, "
+                    f"{100 * count * seconds / workers / took:.0f} % of what the workers could; CPU ms per candidate: "
+                    + ", ".join(f"{kind} {spent:.1f}" for kind, spent in shares.items())
+                )
+
+
 if __name__ == "__main__":
-    parts = {"overhead": overhead, "throughput": throughput}
-    for name in sys.argv[1:] or parts:
+    parts = {"overhead": overhead, "throughput": throughput, "scale": scale}
+    for name in sys.argv[1:] or ("overhead", "throughput"):
         parts[name]()
