@@ -28,7 +28,7 @@ BUSY = 2
 
 
 def program(name: int, *, count: int = COUNT) -> Files:
-    """A program of its own text that adds so many numbers."""
+    """A program of its own text that adds that many numbers."""
     return Files.single("work.py", WORK.format(count=count, factor=name % 7 + 2) + f"# program {name}\n")
 
 
