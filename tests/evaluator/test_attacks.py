@@ -14,6 +14,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.task import Suite, Task
+from tests.builders import one_file
 
 ATTACKS = attacks()
 STOPPED = [attack for attack in ATTACKS if attack.stopped_by]
@@ -41,7 +42,7 @@ def confined(request: pytest.FixtureRequest, smallest: Task, suite: Suite) -> It
         pytest.skip("bubblewrap is not installed")
     with SandboxedEvaluator(smallest, suite, workers=1, confined=confinement(request.param)) as evaluator:
         assert evaluator.sandbox == request.param
-        evaluator.evaluate(HONEST)
+        evaluator.evaluate(one_file(HONEST))
         before = resident_mb()
         yield evaluator
         assert resident_mb() - before < 16
@@ -53,13 +54,13 @@ def test_an_attack_gains_nothing_and_leaves_nothing(confined: SandboxedEvaluator
         pytest.skip(why)
     place.drain()
     family = descendants(os.getpid())
-    evaluation = confined.evaluate(place.fill_in(attack))
+    evaluation = confined.evaluate(one_file(place.fill_in(attack)))
     assert evaluation.outcome in attack.expected, evaluation.detail
     assert "Breach" not in evaluation.detail + "".join(result.detail for result in evaluation.results)
     assert evaluation.quarantine is None
     assert evaluation.combined_score <= (confined.ceiling or 0)
     assert place.untouched()
-    after = confined.evaluate(HONEST)
+    after = confined.evaluate(one_file(HONEST))
     assert after.correct
     assert after.combined_score == after.ceiling
     # A worker may have been replaced; otherwise there are no more processes than before.
@@ -86,7 +87,7 @@ def test_without_the_layers_that_stop_it_an_attack_gets_through(
     if why := attack.missing():
         pytest.skip(why)
     place.drain()
-    evaluation = ablated[attack.stopped_by].evaluate(place.fill_in(attack))
+    evaluation = ablated[attack.stopped_by].evaluate(one_file(place.fill_in(attack)))
     assert attack.got_through(evaluation), f"{evaluation.outcome}: {evaluation.detail}"
 
 
@@ -98,7 +99,7 @@ def test_every_layer_has_attacks_that_it_is_there_for(layer: str) -> None:
 def test_a_forged_answer_is_never_better_than_what_was_answered(confined: SandboxedEvaluator, place: Range) -> None:
     for name in ("change_the_instance", "patch_the_builtins", "return_a_lie", "answer_for_itself"):
         attack = next(attack for attack in ATTACKS if attack.name == name)
-        evaluation = confined.evaluate(place.fill_in(attack))
+        evaluation = confined.evaluate(one_file(place.fill_in(attack)))
         for result, instance in zip(evaluation.results, confined.suite.instances, strict=True):
             if result.outcome is Outcome.OK:
                 assert result.cost in instance.data["items"]

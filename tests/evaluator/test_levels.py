@@ -27,11 +27,13 @@ SCORE = textwrap.dedent(
     """
     import json, os, sys
     from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.program_files import Files
     from evaluator.task_files import load_task
     task = load_task(sys.argv[1])
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
-        evaluation = evaluator.evaluate(sys.argv[2])
-        spy = evaluator.evaluate("import os\\ndef smallest(items):\\n    raise ValueError(os.getuid())\\n")
+        evaluation = evaluator.evaluate(Files.single("program.py", sys.argv[2]))
+        spy = "import os\\ndef smallest(items):\\n    raise ValueError(os.getuid())\\n"
+        spy = evaluator.evaluate(Files.single("program.py", spy))
     print(json.dumps([os.getuid(), evaluator.sandbox, evaluation.correct, evaluation.detail, spy.results[0].detail]))
     """
 )

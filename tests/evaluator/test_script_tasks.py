@@ -73,7 +73,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"reference": "initial.py"}, r"reference is only for tasks with"),
     (
         {"limits": {"cpu_per_instance_s": 1}},
-        r"limits\.cpu_per_instance_s limits nothing here: a script has cpu_total_s",
+        r"limits\.cpu_per_instance_s limits nothing here: a command has cpu_total_s",
     ),
     ({"limits": {"cpu_per_item_s": 1}}, r"limits\.cpu_per_item_s limits nothing here"),
     ({"limits": {"answer_kb": 1}}, r"limits\.answer_kb has no place without judge\.py"),
