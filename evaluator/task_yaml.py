@@ -178,6 +178,7 @@ class RepositoryEntry(Section):
     build: _Command | None = None
     test_count: Annotated[str, AfterValidator(_expression)] | None = None
     tests: int | None = Field(default=None, ge=1)
+    repeats: int = Field(default=1, ge=1, le=25)
     path: list[str] = Field(default=[])
 
 

@@ -80,7 +80,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         """Find the strongest sandbox for process trees that this machine reaches."""
         repository = self._task.repository
         assert repository is not None
-        self._repository = repository
+        self.repository = repository
         self._turns = Turns(self._workers, self._cancellation)
         sandbox = establish_tree(confined)
         self.sandbox = sandbox.level
@@ -185,7 +185,7 @@ class RepositoryEvaluator(SuiteEvaluator):
         return itertools.islice(measured_pairs(of_reference, lambda: measure(candidate)), count)
 
     def _log(self, pair: Pair) -> float:
-        return pair.log_ratio(larger_is_better=self._repository.larger_is_better)
+        return pair.log_ratio(larger_is_better=self.repository.larger_is_better)
 
     def _unchanged(self) -> BuiltTree:
         """The unchanged code, built. Raises TaskError."""
@@ -195,7 +195,7 @@ class RepositoryEvaluator(SuiteEvaluator):
                     self._reference = self._open.enter_context(self.commands.tree(self.commands.unchanged))
                 except CommandFailed as failed:
                     raise TaskError(
-                        f"{self._repository.tree}: the build of the unchanged code fails: {failed.feedback}"
+                        f"{self.repository.tree}: the build of the unchanged code fails: {failed.feedback}"
                     ) from None
             return self._reference
 
@@ -213,13 +213,13 @@ class RepositoryEvaluator(SuiteEvaluator):
             return tuple(runs)
         except CommandFailed as failed:
             raise TaskError(
-                f"{self._repository.tree}: the benchmark of the unchanged code fails: {failed.feedback}"
+                f"{self.repository.tree}: the benchmark of the unchanged code fails: {failed.feedback}"
             ) from None
 
     # -- verdicts -------------------------------------------------------------------------------------------------
 
     def _scored(self, assessment: _Assessment) -> Evaluation:
-        tests, repository = assessment.tests, self._repository
+        tests, repository = assessment.tests, self.repository
         times = ratio_of([self._log(pair) for pair in assessment.pairs]).times if assessment.pairs else 1.0
         metrics = {self._task.objective.metric: times, "benchmark": assessment.own}
         if tests.count is not None:
@@ -259,7 +259,7 @@ class RepositoryEvaluator(SuiteEvaluator):
 
     def _concluded(self, result: InstanceResult, summary: Summary) -> Evaluation:
         evaluation = self._scorer.score([result], sandbox=self.sandbox, evaluator_version=self.version, summary=summary)
-        return replace(evaluation, self_judged=self._repository.self_judged)
+        return replace(evaluation, self_judged=self.repository.self_judged)
 
     def _refuted_by(self, evaluation: Evaluation, failed: CommandFailed) -> Evaluation:
         """`evaluation` of a program that passed once and fails now."""

@@ -33,6 +33,7 @@ def read_repository(entry: TaskEntry) -> Repository | None:
         build=given.build or "",
         test_count=given.test_count or "",
         tests=given.tests,
+        repeats=given.repeats,
         new_files=bool(entry.new_files),
         path=tuple(given.path),
         noise_runs=runs,

@@ -53,8 +53,8 @@ class Repository:
     Only files that match a pattern of `edit` may change; `new_files`: a program may add such files, and delete them.
     `metric` says how to read a printed number (`json:KEY` or a regular expression with one group), and `direction`
     which numbers are better. `test_count` is a regular expression for the number of tests; `tests` is that number for
-    the unchanged code, None where it is not known. `path` is the PATH of the commands. `noise_runs` are measurements of
-    the unchanged code, made on `noise_host`."""
+    the unchanged code, None where it is not known. A measurement is the median of `repeats` runs. `path` is the PATH of
+    the commands. `noise_runs` are measurements of the unchanged code, made on `noise_host`."""
 
     folder: Path
     commit: str
@@ -69,6 +69,7 @@ class Repository:
     test_count: str = ""
     tests: int | None = None
     new_files: bool = False
+    repeats: int = 1
     path: tuple[str, ...] = ()
     noise_runs: tuple[float, ...] = ()
     noise_host: str = ""

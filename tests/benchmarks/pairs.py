@@ -59,6 +59,7 @@ def main() -> None:
                 "edit": ["work.py"],
                 "test": "python -c 'import work'",
                 "bench": "python bench.py",
+                "repeats": 5,
             }
             task = written(Path(folder), keys)
             with RepositoryEvaluator(task, task.suite(), workers=1) as evaluator:
