@@ -296,7 +296,8 @@ def test_a_daily_limit_ends_the_run_for_resume_to_go_on_with(tmp_path: Path, par
     with OpenAIServer(limit, default=endless()) as server:
         config = configure(tmp_path, models=[model(server.url)], generations=50, parallel=parallel)
         finish(tmp_path, "run", config, "--name", "r")
-        assert 3 <= len(server.requests) <= 2 + parallel
+        # One more may leave while the refusal is on its way, or its thread waits for a turn.
+        assert 3 <= len(server.requests) <= 3 + parallel
     with opened(tmp_path) as archive:
         assert archive.finished == "unreachable"
         assert len(archive.programs) >= 3
