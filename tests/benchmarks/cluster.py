@@ -29,6 +29,7 @@ from evolve.cluster.remote import open_remote
 from evolve.core.clusters import read_address
 from tests.builders import one_file
 from tests.evaluator.process_table import descendants
+from tests.script_folders import make_task
 
 SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
 SECONDS, TURNS = (0.01, 0.1, 1.0), {0.01: 100, 0.1: 40, 1.0: 10}
@@ -43,12 +44,12 @@ def smallest(items):
 """
 
 
-SLEEPING = """# {number}
-import time
-def smallest(items):
-    time.sleep({each})
-    return items.index(min(items))
+SLEEPER = """import json, sys, time
+
+time.sleep(float(open(sys.argv[1]).readline()[1:]))
+json.dump({"correct": True, "combined_score": 1.0}, open(sys.argv[2], "w"))
 """
+"""A script that sleeps for the seconds in a program's first line: only a script may."""
 WORKERS, SLEEPS = (1, 4, 16, 64), (0.1, 1.0, 10.0)
 ABOUT_S = 12.0
 
@@ -66,6 +67,13 @@ def patient_task() -> Iterator[Task]:
         path = folder / "task.yaml"
         path.write_text(path.read_text().replace("0.4, cpu_total_s: 1.0", "10, cpu_total_s: 30"))
         yield load_task(str(folder))
+
+
+@contextmanager
+def sleeping_task() -> Iterator[Task]:
+    """A task whose script sleeps."""
+    with tempfile.TemporaryDirectory() as place:
+        yield make_task(Path(place) / "sleeper", SLEEPER, "# 0\n")
 
 
 @contextmanager
@@ -153,11 +161,11 @@ def memory_mb() -> float:
 
 def scale() -> None:
     for workers in WORKERS:
-        with patient_task() as task, cluster(task, workers, 1) as evaluator:
+        with sleeping_task() as task, cluster(task, workers, 1) as evaluator:
             print(f"{workers} workers: {memory_mb():.0f} MB in all")
             for seconds in SLEEPS:
                 count = workers * max(2, round(min(ABOUT_S / seconds, 1000 / workers)))
-                sources = [one_file(SLEEPING.format(each=seconds / 5, number=number)) for number in range(count)]
+                sources = [one_file(f"# {seconds}\n# {number}\n") for number in range(count)]
                 before, began = cpu_s(), time.perf_counter()
                 with ThreadPoolExecutor(4 * workers) as threads:
                     outcomes = [evaluation.outcome for evaluation in threads.map(evaluator.evaluate, sources)]
