@@ -293,11 +293,10 @@ def test_a_run_without_one_answer_says_so_and_keeps_what_it_has(tmp_path: Path) 
 @pytest.mark.parametrize("parallel", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_daily_limit_ends_the_run_for_resume_to_go_on_with(tmp_path: Path, parallel: int) -> None:
     limit = [step(1), step(2), status(429, retry_after="40000")]
-    with OpenAIServer(limit, default=endless()) as server:
+    with OpenAIServer(limit, default=endless(after_s=1)) as server:  # the refusal is there before a later answer
         config = configure(tmp_path, models=[model(server.url)], generations=50, parallel=parallel)
         finish(tmp_path, "run", config, "--name", "r")
-        # One more may leave while the refusal is on its way, or its thread waits for a turn.
-        assert 3 <= len(server.requests) <= 3 + parallel
+        assert 3 <= len(server.requests) <= 2 + parallel
     with opened(tmp_path) as archive:
         assert archive.finished == "unreachable"
         assert len(archive.programs) >= 3
