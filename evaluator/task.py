@@ -18,7 +18,7 @@ from evaluator.evaluation import Summary, Verdict
 from evaluator.objective import ListedValue, Objective
 from evaluator.places import source_of
 from evaluator.program_files import SEVERAL, Files, ProgramFolder
-from evaluator.repository.values import Repository
+from evaluator.repository_task import Repository
 from evaluator.task_code import TaskModule, describe_value
 
 

@@ -21,7 +21,7 @@ from evaluator.feedback import hide_addresses, shorten_block
 from evaluator.program_files import Files
 from evaluator.repository.packing import pack_frozen, pack_program, refused_path
 from evaluator.repository.printed import MOST_NAMES, count_tests, failed_tests, printed_number
-from evaluator.repository.values import TREE, Measure, Repository
+from evaluator.repository_task import TREE, Measure, Repository
 from evaluator.sandbox.bubblewrap import SYSTEM
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeSandbox
 from evaluator.sandbox.turns import Turns

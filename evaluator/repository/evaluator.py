@@ -48,7 +48,7 @@ from evaluator.pairs import (
 )
 from evaluator.program_files import Files
 from evaluator.repository.commands import BuiltTree, CommandFailed, PassedTests, RepositoryCommands
-from evaluator.repository.values import Repository
+from evaluator.repository_task import Repository
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns

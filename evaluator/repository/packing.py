@@ -9,7 +9,7 @@ from typing import Final
 
 from evaluator.errors import TaskError
 from evaluator.program_files import Files
-from evaluator.repository.values import TREE, Repository, tracked
+from evaluator.repository_task import TREE, Repository, tracked
 
 _UNCHANGED_AT: Final = 1_000_000_000
 """The time of change of every unchanged file, so that a build tool makes again only what depends on changed ones."""

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from evaluator.repository_task import JSON_NUMBER
 from evaluator.untrusted import one_line
 
-JSON: Final = "json:"
-"""In front of a key: the number is in a line that holds a JSON object."""
 MOST_NAMES: Final = 20
 _PYTEST: Final = re.compile(r"^=*\s*((?:\d+ [a-z]+(?:, )?)+|no tests ran)(?: in [\d.:]+ ?s?.*?)\s*=*\s*$", re.M)
 _PYTEST_RAN: Final = re.compile(r"(\d+) (?:passed|failed|errors?|xfailed|xpassed)\b")
@@ -67,7 +66,11 @@ def failed_tests(output: str) -> tuple[str, ...]:
 def printed_number(output: str, metric: str) -> float | None:
     """The last number that was printed, by `json:KEY` or a regular expression with one group; None where there is none
     above 0."""
-    found = _json_numbers(output, metric.removeprefix(JSON)) if metric.startswith(JSON) else _matched(output, metric)
+    found = (
+        _json_numbers(output, metric.removeprefix(JSON_NUMBER))
+        if metric.startswith(JSON_NUMBER)
+        else _matched(output, metric)
+    )
     return found if found is not None and math.isfinite(found) and found > 0 else None
 
 

@@ -7,7 +7,7 @@ from evaluator.errors import TaskError
 from evaluator.input_files import checked
 from evaluator.objective import Direction
 from evaluator.places import content_of
-from evaluator.repository.values import NOISE, TREE, Repository
+from evaluator.repository_task import NOISE, TREE, Repository
 from evaluator.task_code import describe_error
 from evaluator.task_yaml import NoiseFile, TaskEntry
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from evaluator.objective import Direction
 from evaluator.places import TEMPLATES
-from evaluator.repository.values import Measure
+from evaluator.repository_task import Measure
 from evolve.apps.importing.bridge import OPENEVOLVE, SHINKA, hint_for_other_system
 from evolve.apps.importing.finding import SeveralConfigurationsError
 from evolve.apps.importing.task import from_openevolve, from_shinka

@@ -13,7 +13,7 @@ from evaluator.pairs import LOOKS
 from evaluator.program_files import Files
 from evaluator.repository.evaluator import RepositoryEvaluator
 from evaluator.repository.proof import unused_files
-from evaluator.repository.values import Repository
+from evaluator.repository_task import Repository
 from evaluator.task import Task
 from evaluator.task_files import load_task
 from tests.repository_tasks import DISTANCE, FASTER, SEARCH, changed, in_c, nearby_task, written

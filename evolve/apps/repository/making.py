@@ -23,7 +23,7 @@ from evaluator.pairs import Noise, noise_of
 from evaluator.repository.commands import BuiltTree, CommandFailed, PassedTests, RepositoryCommands
 from evaluator.repository.evaluator import RepositoryEvaluator
 from evaluator.repository.proof import unused_files
-from evaluator.repository.values import NOISE, PREPARED, TREE, Measure, tracked
+from evaluator.repository_task import NOISE, PREPARED, TREE, Measure, tracked
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE, plain_name

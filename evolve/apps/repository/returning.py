@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from evaluator.repository.values import Repository
+from evaluator.repository_task import Repository
 from evaluator.untrusted import one_line
 from evolve.apps.repository.checkout import find_repository, git
 from evolve.archive.reader import RunReader
