@@ -339,7 +339,7 @@ class ClusterRemote:
         elif call.opens:
             del self._calls[message.call]
             self._opened(message.call, call.member, message)
-        else:
+        elif call.ended is None:
             call.ended = message
 
     def _lose(self, numbers: set[int]) -> None:
@@ -348,7 +348,7 @@ class ClusterRemote:
             call = self._calls[number]
             if call.opens:
                 del self._calls[number]
-            else:
+            elif call.ended is None:  # else its report is here, though nobody has taken it yet
                 call.ended = call.member.why
                 self._broker.send(Cancel(call=number))
 
