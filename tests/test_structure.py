@@ -262,21 +262,30 @@ def test_no_command_is_spelt_out_by_hand() -> None:
     assert list(texts(list(ast.walk(ast.parse('"""evolve run"""\nx = "evolve run"\n'))))) == ["evolve run"]
 
 
-@pytest.mark.parametrize("code", ["import evolve", "import evolve.cli.main; evolve.cli.main._parse(['list'])"])
-def test_start_up_loads_nothing_heavy(code: str) -> None:
-    heavy = (
-        "openai",
-        "git",
-        "rich",
-        "numpy",
-        "pydantic",
-        "yaml",
-        "jinja2",
-        "starlette",
-        "uvicorn",
-        "pyflakes",
-        "evaluator.evaluator",
-    )
+HEAVY = (
+    "openai",
+    "git",
+    "rich",
+    "numpy",
+    "pydantic",
+    "yaml",
+    "jinja2",
+    "starlette",
+    "uvicorn",
+    "pyflakes",
+    "evaluator.evaluator",
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import evolve", HEAVY),
+        ("import evolve.cli.main; evolve.cli.main._parse(['list'])", HEAVY),
+        ("import evolve.cli.run", ("distributed", "asyncio", "evolve.cluster")),  # a run without a cluster
+    ],
+)
+def test_start_up_loads_nothing_heavy(code: str, heavy: Sequence[str]) -> None:
     script = (
         f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"

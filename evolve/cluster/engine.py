@@ -191,11 +191,13 @@ async def work(address: str, name: str, folder: Path, *, lost: Callable[[], obje
     )
     close = worker.close
 
-    def closing(*arguments: Any, **options: Any) -> Any:
-        reason = str(options.get("reason", ""))
+    async def closing(
+        timeout: float = 30, executor_wait: bool = True, nanny: bool = True, reason: str = "worker-close"
+    ) -> str | None:
         if _BROKEN in reason or "heartbeat" in reason:
             lost()  # Dask would wait for what its thread evaluates
-        return close(*arguments, **options)
+        closed: str | None = await close(timeout, executor_wait, nanny, reason)
+        return closed
 
     worker.close = closing
     try:

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any, Final, Self
 
 from evaluator.errors import HarnessError
@@ -60,10 +61,11 @@ class OpenScheduler(UserWarning):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long the head waits, in seconds: for a heartbeat of a worker, for the end of an evaluation, for a worker's
-    first report, and for a worker or a scheduler where there is none."""
+    """How long the head waits, in seconds: for a heartbeat of a worker, for a word of the broker, for the end of an
+    evaluation, for a worker's first report, and for a worker or a scheduler where there is none."""
 
     silence_s: float = 60.0
+    broker_s: float = 60.0
     evaluation_s: float
     opening_s: float = 120.0
     none_s: float = 60.0
@@ -85,7 +87,7 @@ class _WorkerCall:
 
 
 class _BrokerProcess:
-    """A broker, while it runs."""
+    """A broker, while it runs. Nothing here waits for it but `receive` and `close`: what others sent may hold it."""
 
     def __init__(self, address: str) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
@@ -97,15 +99,21 @@ class _BrokerProcess:
             env=environment(),
             start_new_session=True,
         )
-        self._sending = threading.Lock()
+        self._killed_for = ""
+        self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
+        threading.Thread(target=self._write, name="to the broker", daemon=True).start()
         self.process_id = self._process.pid
+
+    def _write(self) -> None:
+        assert self._process.stdin is not None
+        with suppress(OSError), self._process.stdin as stream:  # it has ended, which the reader notices
+            while (frame := self._outbox.get()) is not None:
+                stream.write(frame)
+                stream.flush()
 
     def send(self, message: ToBroker) -> None:
         """Send a message; nothing where the broker has ended, which the reader notices."""
-        assert self._process.stdin is not None
-        with self._sending, suppress(OSError, ValueError):
-            self._process.stdin.write(framed(message))
-            self._process.stdin.flush()
+        self._outbox.put(framed(message))
 
     def receive(self) -> FromBroker | None:
         """Its next message; None once it has ended. Raises FrameError."""
@@ -113,18 +121,17 @@ class _BrokerProcess:
         payload = read_frame(self._process.stdout)
         return None if payload is None else from_broker(payload)
 
-    def kill(self) -> None:
+    def kill(self, why: str) -> None:
         """End it; the reader notices."""
+        self._killed_for = why
         self._process.kill()
 
     def end_input(self) -> None:
         """Ask it to end; the reader notices."""
-        assert self._process.stdin is not None
-        with self._sending, suppress(OSError):
-            self._process.stdin.close()
+        self._outbox.put(None)
 
     def close(self) -> str:
-        """End it; the last that it said. Only for the reader."""
+        """End it; the last that it said, or why it was killed. Only for the reader."""
         self.end_input()
         try:
             self._process.wait(_CLOSING_S)
@@ -136,7 +143,7 @@ class _BrokerProcess:
         self._errors.seek(0)
         said = self._errors.read()[-2000:].decode(errors="replace").strip()
         self._errors.close()
-        return one_line(said.rpartition("\n")[2], 300)
+        return one_line(said.rpartition("\n")[2], 300) or self._killed_for
 
 
 class ClusterRemote:
@@ -155,6 +162,7 @@ class ClusterRemote:
         self._calls: dict[int, _WorkerCall] = {}
         self._numbers = itertools.count(1)
         self._broken = ""
+        self._heard = time.monotonic()  # when the broker said something, or began
         self._closing = threading.Event()
         self._broker = _BrokerProcess(address)
         self._reading = threading.Thread(target=self._read, name="broker", daemon=True)
@@ -217,7 +225,7 @@ class ClusterRemote:
         self._broker.end_input()
         self._reading.join(_CLOSING_S)
         if self._reading.is_alive():  # it does not end by itself
-            self._broker.kill()
+            self._broker.kill("it does not end")
             self._reading.join()
 
     # -- a call --------------------------------------------------------------------------------------------------------
@@ -258,7 +266,14 @@ class ClusterRemote:
                     if only is not None:
                         raise WorkerLost(only, only, why)
                     raise HarnessError(self._no_worker())
-                self._changed.wait(SLICE_S)
+                self._pause()
+
+    def _pause(self) -> None:
+        """Wait a moment for a change. A broker that says nothing is ended: what a worker sent may hold it for ever."""
+        self._changed.wait(SLICE_S)
+        if time.monotonic() - self._heard > self._patience.broker_s:
+            self._heard = time.monotonic()
+            self._broker.kill(f"the broker was silent for {self._patience.broker_s:g} s")
 
     def _no_worker(self) -> str:
         reasons = self._roster.why_none()
@@ -279,7 +294,7 @@ class ClusterRemote:
                     why = f"no report of an evaluation within {self._patience.evaluation_s:g} s"
                     self._roster.lose(member, why)
                     raise WorkerLost(member.host, member.name, why)
-                self._changed.wait(SLICE_S)
+                self._pause()
         if isinstance(call.ended, str):
             raise WorkerLost(member.host, member.name, call.ended)
         if member.activity is WorkerActivity.EXPELLED:  # while it was at work
@@ -300,20 +315,21 @@ class ClusterRemote:
         """Take what the broker says; start another one when it ends, until none works any more."""
         worked = time.monotonic()
         while True:
-            said = ""
+            works = False
             try:
                 while (message := self._broker.receive()) is not None:
-                    worked = time.monotonic()
+                    works = True
                     with self._changed:
+                        self._heard = time.monotonic()
                         self._take(message)
                         self._changed.notify_all()
             except FrameError as cause:
-                self._broker.kill()
-                said = f"the broker sent {cause}"
-            said = self._broker.close() or said
+                self._broker.kill(f"the broker sent {cause}")
+            said = self._broker.close()
             if self._closing.is_set():
                 return
             why = f"the connection to {self._address} was lost ({said})" if said else "the broker was killed"
+            worked = time.monotonic() if works else worked
             with self._changed:
                 self._lose(self._roster.lose_all(why))
                 if time.monotonic() - worked > self._patience.none_s:
@@ -321,7 +337,7 @@ class ClusterRemote:
                 self._changed.notify_all()
             if self._broken or self._closing.wait(_PAUSE_S):
                 return
-            self._broker = _BrokerProcess(self._address)
+            self._broker, self._heard = _BrokerProcess(self._address), time.monotonic()
             if self._closing.is_set():  # `close` may have seen the one before
                 self._broker.close()
                 return
@@ -339,7 +355,7 @@ class ClusterRemote:
         elif call.opens:
             del self._calls[message.call]
             self._opened(message.call, call.member, message)
-        else:
+        elif call.ended is None:
             call.ended = message
 
     def _lose(self, numbers: set[int]) -> None:
@@ -348,7 +364,7 @@ class ClusterRemote:
             call = self._calls[number]
             if call.opens:
                 del self._calls[number]
-            else:
+            elif call.ended is None:  # else its report is here, though nobody has taken it yet
                 call.ended = call.member.why
                 self._broker.send(Cancel(call=number))
 

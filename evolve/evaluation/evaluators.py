@@ -19,7 +19,6 @@ from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.events import HeldOutEvent
 from evolve.archive.reader import RunReader
-from evolve.cluster.remote import open_remote
 from evolve.core.clusters import ClusterAddress
 from evolve.evaluation.elsewhere import Checked, Elsewhere, FalseWord, checked, is_drawn
 from evolve.evaluation.generalisation import Open, record_held_out
@@ -166,6 +165,8 @@ def open_evaluators(
             stack.enter_context(held_out)
         elsewhere = None
         if cluster is not None and not task.uses_clock:  # times of two machines do not compare
+            from evolve.cluster.remote import open_remote  # runs without a cluster do not need it
+
             home = require_travelling(evaluator, task)
             level = confined.require_level or home.sandbox
             remote = stack.enter_context(open_remote(cluster, task, chosen, control=control, level=level))

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,20 @@ for attempt in (
 """Each would change a file or a process of the head."""
 
 
+class Sleeping:
+    """Ends never where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return time.sleep, (1e6,)
+
+
+class Deadly:
+    """Ends the process that unpickles it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (0,)
+
+
 class Huge:
     """Takes a gigabyte where it is unpickled, and seems small where it was made."""
 
@@ -84,6 +99,8 @@ def better(text: str) -> str:
 ODD: dict[str, Callable[[str], Any]] = {
     "number": lambda _: 5,
     "pickle": lambda _: Attack(),
+    "sleeping": lambda _: Sleeping(),
+    "deadly": lambda _: Deadly(),
     "gigabyte": lambda _: (True, "x" * (1 << 30)),
     "hidden gigabyte": lambda _: Huge(),
     "nonsense": lambda _: (True, "[]"),

@@ -252,6 +252,18 @@ def test_a_broker_that_dies_loses_the_evaluation_and_is_started_again(begun: Beg
 
 
 @pytest.mark.slow
+def test_a_broker_that_reads_nothing_holds_nobody(begun: Begun, smallest: Task) -> None:
+    remote, started = begun
+    os.kill(remote.broker_process_id, signal.SIGSTOP)
+    with open_evaluator(smallest, smallest.suite(), workers=1) as home:
+        waiting = Started(RemoteEvaluator(home, remote), HONEST + "#" * 500_000)  # more than a pipe takes
+        time.sleep(1)
+        remote.cancel()
+        assert isinstance(waiting.end(), EvaluationCancelled)
+    assert isinstance(started.end(), EvaluationCancelled)
+
+
+@pytest.mark.slow
 def test_cancelling_ends_an_evaluation_at_once(begun: Begun) -> None:
     remote, started = begun
     remote.cancel()
@@ -333,11 +345,14 @@ def test_nothing_is_left_when_the_head_is_killed(started: Callable[..., Any], sm
 
 
 @contextmanager
-def hostile(started: Callable[..., Any], task: Task, kind: str, argument: str) -> Iterator[ClusterRemote]:
+def hostile(
+    started: Callable[..., Any], task: Task, kind: str, argument: str, broker_s: float = 60
+) -> Iterator[ClusterRemote]:
     """A cluster whose only worker is not honest."""
+    patience = replace(PATIENCE, silence_s=30, none_s=15, broker_s=broker_s)
     with LocalCluster(0) as alone:
         started([sys.executable, str(HOSTILE), alone.address, "liar", kind, argument])
-        with serving(task, ClusterAddress(scheduler=alone.address), replace(PATIENCE, silence_s=30, none_s=15)) as (
+        with serving(task, ClusterAddress(scheduler=alone.address), patience) as (
             _,
             _,
             remote,
@@ -392,6 +407,14 @@ def test_a_pickle_that_runs_code_changes_nothing_of_the_head(
     assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
     assert os.listxattr(there) == []
     assert not target.exists()
+
+
+@pytest.mark.slow
+def test_a_pickle_that_holds_the_broker_holds_no_other_worker(started: Callable[..., Any], smallest: Task) -> None:
+    with hostile(started, smallest, "sleeping", "", 5) as remote:
+        with pytest.raises(WorkerLost, match="the broker was silent for 5 s"):
+            remote.run(one_file(HONEST))
+        until(lambda: all_idle(remote, 1))
 
 
 @pytest.mark.slow
