@@ -16,6 +16,8 @@ MOST_FILE_BYTES: Final = 256 << 10
 MOST_BYTES: Final = 8 << 20
 """The most for a program of several files: files, bytes of one, bytes of all. One alone may have `SOURCE_LIMIT`."""
 MOST_PATH: Final = 200
+_MOST_NAME: Final = 255
+"""Bytes of a part of a path that file systems take."""
 SEVERAL: Final = "program/"
 """In the place of a file's name: programs have several files. No file can have that name."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -35,6 +37,8 @@ def path_fault(path: str) -> str:
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts):
         return "must be relative, without empty parts, `.` and `..`"
+    if any(len(part.encode("utf-8")) > _MOST_NAME for part in parts):
+        return f"must not have a part of more than {_MOST_NAME} bytes"
     if any(part.lower() == ".git" for part in parts):
         return "must not lead into a folder .git"
     return ""
@@ -103,7 +107,7 @@ class Files(Mapping[str, str]):
 
     def changed(self, texts: Mapping[str, str | None]) -> "Files":
         """These files with other texts; None removes a file. Raises ValueError."""
-        merged = {**self._texts, **texts}
+        merged = dict[str, str | None](self._texts) | dict(texts)
         return Files.of({path: text for path, text in merged.items() if text is not None})
 
     def excess(self) -> str:
