@@ -13,8 +13,7 @@ from evaluator.input_files import Exact, Section, checked, matching, number, pla
 from evaluator.objective import COMBINED, GAIN_UNIT, Direction, ListedValue, Objective
 from evaluator.pairs import NOISE_RUNS
 from evaluator.program_files import path_fault
-from evaluator.repository.printed import JSON
-from evaluator.repository.values import TREE, Measure
+from evaluator.repository.values import JSON, TREE, Measure
 from evaluator.task import Limits
 from evaluator.yaml_file import read_mapping
 

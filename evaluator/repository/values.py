@@ -19,6 +19,8 @@ PREPARED: Final = "prepared.tar"
 """The tree after setup, in the task's folder."""
 NOISE: Final = "noise.json"
 """The runs of unchanged code, in the task's folder."""
+JSON: Final = "json:"
+"""In front of a key of `metric`: the number is in a line that holds a JSON object."""
 _NEVER_PACKED: Final = frozenset({".git", "__pycache__"})
 
 

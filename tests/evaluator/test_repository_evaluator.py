@@ -196,6 +196,24 @@ def test_a_printed_number_is_read_and_is_self_judged(tmp_path: Path, keys: dict[
     assert evaluation.combined_score == pytest.approx(score)
 
 
+@pytest.mark.parametrize(
+    ("prints", "metric", "says"),
+    [
+        ("'a' * 60 + 'b'", "(a+)+$", "metric: the regular expression '(a+)+$' takes more than 2 s on what was printed"),
+        ("5e-324", r"^\d.*", "the benchmark printed no number between 1e-40 and 1e+40 for"),
+    ],
+)
+def test_a_printed_text_or_number_without_measure_is_a_failure(
+    tmp_path: Path, prints: str, metric: str, says: str
+) -> None:
+    small(tmp_path, measure="metric", metric=metric, direction="minimise")
+    (tmp_path / "repository" / "bench.py").write_text(f"print({prints})\n")
+    task = load_task(str(tmp_path))
+    evaluation = evaluated(task, task.initial_files())
+    assert evaluation.outcome is Outcome.INVALID_OUTPUT
+    assert says in evaluation.detail
+
+
 def test_peak_memory_can_be_the_measure(tmp_path: Path) -> None:
     task = small(tmp_path, measure="memory")
     program = task.initial_files()
