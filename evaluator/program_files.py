@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -153,15 +153,19 @@ class ProgramFolder:
 
     def read(self) -> Files:
         """The files that a program begins with. Raises TaskError."""
+        return self.files_among(self._paths())
+
+    def files_among(self, paths: Iterable[str]) -> Files:
+        """Those of the folder's files that belong to a program. Raises TaskError."""
         texts: dict[str, str] = {}
-        for path in self._paths():
-            if self.editable(path):
-                try:
-                    texts[path] = content_of(self.folder / path).decode("utf-8")
-                except UnicodeDecodeError as cause:
-                    raise TaskError(
-                        f"{self.folder / path}: is not UTF-8 text (byte {cause.start}); let `edit` not match it"
-                    ) from None
+        for path in filter(self.editable, paths):
+            place = self.folder / path
+            if place.is_symlink():
+                raise TaskError(f"{place}: is a link; let `edit` match the file itself")
+            try:
+                texts[path] = content_of(place).decode("utf-8")
+            except UnicodeDecodeError as cause:
+                raise TaskError(f"{place}: is not UTF-8 text (byte {cause.start}); let `edit` not match it") from None
         if not texts:
             raise TaskError(f"{self.folder}: no file matches `edit` ({', '.join(self.edit)})")
         try:

@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from evaluator.errors import TaskError
 from evaluator.objective import Direction
 from evaluator.places import content_of
 from evaluator.program_files import Files, ProgramFolder
@@ -108,25 +107,7 @@ class Repository:
 
     def program(self) -> Files:
         """The files that may change, unchanged. Raises TaskError."""
-        texts: dict[str, str] = {}
-        for path in tracked(self.tree):
-            if not self.editable(path):
-                continue
-            if (self.tree / path).is_symlink():
-                raise TaskError(f"{self.tree / path}: is a link; let `edit` match the file itself")
-            try:
-                texts[path] = content_of(self.tree / path).decode("utf-8")
-            except UnicodeDecodeError as cause:
-                raise TaskError(f"{self.tree / path}: is not UTF-8 text (byte {cause.start})") from None
-        if not texts:
-            raise TaskError(f"{self.tree}: no file matches `edit` ({', '.join(self.edit)})")
-        try:
-            files = Files.of(texts)
-        except ValueError as cause:
-            raise TaskError(f"{self.tree}: {cause}") from None
-        if excess := files.excess():
-            raise TaskError(f"{self.tree}: {excess}; let `edit` match fewer files")
-        return files
+        return self.program_folder.files_among(tracked(self.tree))
 
     def digest(self) -> str:
         """A hash of all that decides a score: the commands, the tree and what setup made of it. Raises TaskError."""
