@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -151,14 +151,14 @@ class ProgramFolder:
         in_the_way = (self.folder / path).is_dir() or any((self.folder / above).is_file() for above in _folders(path))
         return not in_the_way and any(matches(path, pattern) for pattern in self.edit)
 
+    def allowed(self) -> str:
+        """Which files a program may have, in words."""
+        return f"only files that match {', '.join(self.edit)} may"
+
     def read(self) -> Files:
         """The files that a program begins with. Raises TaskError."""
-        return self.files_among(self._paths())
-
-    def files_among(self, paths: Iterable[str]) -> Files:
-        """Those of the folder's files that belong to a program. Raises TaskError."""
         texts: dict[str, str] = {}
-        for path in filter(self.editable, paths):
+        for path in filter(self.editable, self._paths()):
             place = self.folder / path
             if place.is_symlink():
                 raise TaskError(f"{place}: is a link; let `edit` match the file itself")

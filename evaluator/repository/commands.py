@@ -172,8 +172,8 @@ class RepositoryCommands:
         """Raises CommandFailed for a program with a file that may not change."""
         path = refused_path(self._repository, program)
         if path is not None:
-            allowed = ", ".join(self._repository.edit)
-            raise CommandFailed(Outcome.LOAD_ERROR, f"{path} may not change: only files that match {allowed} may")
+            allowed = self._repository.program_folder.allowed()
+            raise CommandFailed(Outcome.LOAD_ERROR, f"{path} may not change: {allowed}")
         for path, text in program.items():
             try:
                 text.encode("utf-8")

@@ -11,6 +11,7 @@ from typing import Final
 from evaluator.objective import Direction
 from evaluator.places import content_of
 from evaluator.program_files import Files, ProgramFolder
+from evaluator.repository.frozen import why_frozen
 
 TREE: Final = "repository"
 """The folder with the tracked files, in the task's folder and in a sandbox."""
@@ -45,6 +46,29 @@ class Measure(StrEnum):
             Measure.MEMORY: "peak memory in MB",
             Measure.METRIC: "printed number",
         }[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackedFolder(ProgramFolder):
+    """The tracked files of a repository, among which may be links. `commands` are those of its task: a program may add
+    no file that decides a score."""
+
+    commands: tuple[str, ...]
+
+    def editable(self, path: str) -> bool:
+        """Whether a file with this path belongs to a program."""
+        if not ProgramFolder.editable(self, path):
+            return False
+        return (self.folder / path).is_file() or why_frozen(path, self.commands) is None
+
+    def allowed(self) -> str:
+        """Which files a program may have, in words."""
+        new = "; a new one must be no test, configuration, lock file, build script or part of a command"
+        return ProgramFolder.allowed(self) + (new if self.may_add else "")
+
+    def _paths(self) -> Iterator[str]:
+        """The files and links in the folder and below, without hidden ones and Python's caches."""
+        return (path for path in tracked(self.folder) if not any(part.startswith(".") for part in path.split("/")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +121,14 @@ class Repository:
         return self.direction is Direction.MAXIMISE
 
     @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that are given."""
+        return tuple(line for line in (self.test, self.bench, self.setup, self.build) if line)
+
+    @property
     def program_folder(self) -> ProgramFolder:
         """The rules for the files of a program."""
-        return ProgramFolder(folder=self.tree, edit=self.edit, may_add=self.new_files)
+        return TrackedFolder(folder=self.tree, edit=self.edit, may_add=self.new_files, commands=self.commands)
 
     def editable(self, path: str) -> bool:
         """Whether a program may have the file."""
@@ -107,7 +136,7 @@ class Repository:
 
     def program(self) -> Files:
         """The files that may change, unchanged. Raises TaskError."""
-        return self.program_folder.files_among(tracked(self.tree))
+        return self.program_folder.read()
 
     def digest(self) -> str:
         """A hash of all that decides a score: the commands, the tree and what setup made of it. Raises TaskError."""
