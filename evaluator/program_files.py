@@ -16,6 +16,8 @@ MOST_FILE_BYTES: Final = 256 << 10
 MOST_BYTES: Final = 8 << 20
 """The most for a program of several files: files, bytes of one, bytes of all. One alone may have `SOURCE_LIMIT`."""
 MOST_PATH: Final = 200
+_MOST_NAME: Final = 255
+"""Bytes of a part of a path that file systems take."""
 SEVERAL: Final = "program/"
 """In the place of a file's name: programs have several files. No file can have that name."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -35,6 +37,8 @@ def path_fault(path: str) -> str:
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts):
         return "must be relative, without empty parts, `.` and `..`"
+    if any(len(part.encode("utf-8")) > _MOST_NAME for part in parts):
+        return f"must not have a part of more than {_MOST_NAME} bytes"
     if any(part.lower() == ".git" for part in parts):
         return "must not lead into a folder .git"
     return ""
@@ -103,7 +107,7 @@ class Files(Mapping[str, str]):
 
     def changed(self, texts: Mapping[str, str | None]) -> "Files":
         """These files with other texts; None removes a file. Raises ValueError."""
-        merged = {**self._texts, **texts}
+        merged = dict[str, str | None](self._texts) | dict(texts)
         return Files.of({path: text for path, text in merged.items() if text is not None})
 
     def excess(self) -> str:
@@ -147,17 +151,21 @@ class ProgramFolder:
         in_the_way = (self.folder / path).is_dir() or any((self.folder / above).is_file() for above in _folders(path))
         return not in_the_way and any(matches(path, pattern) for pattern in self.edit)
 
+    def allowed(self) -> str:
+        """Which files a program may have, in words."""
+        return f"only files that match {', '.join(self.edit)} may"
+
     def read(self) -> Files:
         """The files that a program begins with. Raises TaskError."""
         texts: dict[str, str] = {}
-        for path in self._paths():
-            if self.editable(path):
-                try:
-                    texts[path] = content_of(self.folder / path).decode("utf-8")
-                except UnicodeDecodeError as cause:
-                    raise TaskError(
-                        f"{self.folder / path}: is not UTF-8 text (byte {cause.start}); let `edit` not match it"
-                    ) from None
+        for path in filter(self.editable, self._paths()):
+            place = self.folder / path
+            if place.is_symlink():
+                raise TaskError(f"{place}: is a link; let `edit` match the file itself")
+            try:
+                texts[path] = content_of(place).decode("utf-8")
+            except UnicodeDecodeError as cause:
+                raise TaskError(f"{place}: is not UTF-8 text (byte {cause.start}); let `edit` not match it") from None
         if not texts:
             raise TaskError(f"{self.folder}: no file matches `edit` ({', '.join(self.edit)})")
         try:

@@ -8,10 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from evaluator.errors import TaskError
 from evaluator.objective import Direction
 from evaluator.places import content_of
 from evaluator.program_files import Files, ProgramFolder
+from evaluator.repository.frozen import why_frozen
 
 TREE: Final = "repository"
 """The folder with the tracked files, in the task's folder and in a sandbox."""
@@ -19,8 +19,8 @@ PREPARED: Final = "prepared.tar"
 """The tree after setup, in the task's folder."""
 NOISE: Final = "noise.json"
 """The runs of unchanged code, in the task's folder."""
-JSON_NUMBER: Final = "json:"
-"""In front of a key, as a metric: the number is in a line that holds a JSON object."""
+JSON: Final = "json:"
+"""In front of a key of `metric`: the number is in a line that holds a JSON object."""
 _NEVER_PACKED: Final = frozenset({".git", "__pycache__"})
 
 
@@ -46,6 +46,29 @@ class Measure(StrEnum):
             Measure.MEMORY: "peak memory in MB",
             Measure.METRIC: "printed number",
         }[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackedFolder(ProgramFolder):
+    """The tracked files of a repository, among which may be links. `commands` are those of its task: a program may add
+    no file that decides a score."""
+
+    commands: tuple[str, ...]
+
+    def editable(self, path: str) -> bool:
+        """Whether a file with this path belongs to a program."""
+        if not ProgramFolder.editable(self, path):
+            return False
+        return (self.folder / path).is_file() or why_frozen(path, self.commands) is None
+
+    def allowed(self) -> str:
+        """Which files a program may have, in words."""
+        new = "; a new one must be no test, configuration, lock file, build script or part of a command"
+        return ProgramFolder.allowed(self) + (new if self.may_add else "")
+
+    def _paths(self) -> Iterator[str]:
+        """The files and links in the folder and below, without hidden ones and Python's caches."""
+        return (path for path in tracked(self.folder) if not any(part.startswith(".") for part in path.split("/")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +121,14 @@ class Repository:
         return self.direction is Direction.MAXIMISE
 
     @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that are given."""
+        return tuple(line for line in (self.test, self.bench, self.setup, self.build) if line)
+
+    @property
     def program_folder(self) -> ProgramFolder:
         """The rules for the files of a program."""
-        return ProgramFolder(folder=self.tree, edit=self.edit, may_add=self.new_files)
+        return TrackedFolder(folder=self.tree, edit=self.edit, may_add=self.new_files, commands=self.commands)
 
     def editable(self, path: str) -> bool:
         """Whether a program may have the file."""
@@ -108,25 +136,7 @@ class Repository:
 
     def program(self) -> Files:
         """The files that may change, unchanged. Raises TaskError."""
-        texts: dict[str, str] = {}
-        for path in tracked(self.tree):
-            if not self.editable(path):
-                continue
-            if (self.tree / path).is_symlink():
-                raise TaskError(f"{self.tree / path}: is a link; let `edit` match the file itself")
-            try:
-                texts[path] = content_of(self.tree / path).decode("utf-8")
-            except UnicodeDecodeError as cause:
-                raise TaskError(f"{self.tree / path}: is not UTF-8 text (byte {cause.start})") from None
-        if not texts:
-            raise TaskError(f"{self.tree}: no file matches `edit` ({', '.join(self.edit)})")
-        try:
-            files = Files.of(texts)
-        except ValueError as cause:
-            raise TaskError(f"{self.tree}: {cause}") from None
-        if excess := files.excess():
-            raise TaskError(f"{self.tree}: {excess}; let `edit` match fewer files")
-        return files
+        return self.program_folder.read()
 
     def digest(self) -> str:
         """A hash of all that decides a score: the commands, the tree and what setup made of it. Raises TaskError."""

@@ -188,8 +188,6 @@ class Task:
 
     def initial_files(self) -> Files:
         """The initial program. Raises TaskError."""
-        if self.repository is not None:
-            return self.repository.program()
         if self.program_folder is not None:
             return self.program_folder.read()
         return Files.single(self.program_name, source_of(self.initial, "the initial program"))

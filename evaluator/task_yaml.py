@@ -13,7 +13,7 @@ from evaluator.input_files import Exact, Section, checked, matching, number, pla
 from evaluator.objective import COMBINED, GAIN_UNIT, Direction, ListedValue, Objective
 from evaluator.pairs import NOISE_RUNS
 from evaluator.program_files import path_fault
-from evaluator.repository_task import JSON_NUMBER, TREE, Measure
+from evaluator.repository_task import JSON, TREE, Measure
 from evaluator.task import Limits
 from evaluator.yaml_file import read_mapping
 
@@ -154,10 +154,10 @@ def _expression(text: str) -> str:
 
 
 def _metric_of_benchmark(text: str) -> str:
-    if not text.startswith(JSON_NUMBER):
+    if not text.startswith(JSON):
         return _expression(text)
-    if text == JSON_NUMBER:
-        raise ValueError(f"must name a key after {JSON_NUMBER}")
+    if text == JSON:
+        raise ValueError(f"must name a key after {JSON}")
     return text
 
 

@@ -66,67 +66,32 @@ def many(count: int, lines: int = 2000) -> dict[str, str]:
     return texts
 
 
-ANSWERS = """
-answers:
-  - - |
-      <NAME>no_file</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
-      <<<<<<< SEARCH
-      OTHER = 2.5
-      =======
-      OTHER = 3
-      >>>>>>> REPLACE
-      </DIFF>
-    - |
-      <NAME>two</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
-      FILE: pkg/parts.py
-      <<<<<<< SEARCH
-      OTHER = 2.5
-      =======
-      from pkg.new import OTHER
-      >>>>>>> REPLACE
-      FILE: pkg/new.py
-      <<<<<<< SEARCH
-      =======
-      OTHER = 10
-      >>>>>>> REPLACE
-      FILE: main.py
-      <<<<<<< SEARCH
-      WEIGHT = 0.5
-      =======
-      WEIGHT = 0.75
-      >>>>>>> REPLACE
-      </DIFF>
-  - |
-    <NAME>frozen</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
-    FILE: fixed.py
-    <<<<<<< SEARCH
-    BASE = 1
-    =======
-    BASE = 1000
-    >>>>>>> REPLACE
-    </DIFF>
-  - |
-    <NAME>same</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>
-    FILE: main.py
-    <<<<<<< SEARCH
-    WEIGHT = 0.5
-    =======
-    WEIGHT = 0.75
-    >>>>>>> REPLACE
-    FILE: pkg/parts.py
-    <<<<<<< SEARCH
-    OTHER = 2.5
-    =======
-    # from a file of its own
-    from pkg.new import OTHER
-    >>>>>>> REPLACE
-    FILE: pkg/new.py
-    <<<<<<< SEARCH
-    =======
-    OTHER = 10
-    >>>>>>> REPLACE
-    </DIFF>
-"""
+def _change(path: str, search: str, replace: str) -> str:
+    return f"FILE: {path}\n<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n"
+
+
+def _answer(name: str, *changes: str) -> str:
+    return f"<NAME>{name}</NAME><DESCRIPTION>d</DESCRIPTION><DIFF>\n{''.join(changes)}</DIFF>\n"
+
+
+_OTHER, _IMPORT = "OTHER = 2.5\n", "from pkg.new import OTHER\n"
+_HEAVIER = _change("main.py", "WEIGHT = 0.5\n", "WEIGHT = 0.75\n")
+_NEW_FILE = _change("pkg/new.py", "", "OTHER = 10\n")
+_NO_FILE = _change("main.py", _OTHER, "OTHER = 3\n").removeprefix("FILE: main.py\n")
+ANSWERS = yaml.safe_dump(
+    {
+        "answers": [
+            [
+                _answer("no_file", _NO_FILE),
+                _answer("two", _change("pkg/parts.py", _OTHER, _IMPORT), _NEW_FILE, _HEAVIER),
+            ],
+            _answer("frozen", _change("fixed.py", "BASE = 1\n", "BASE = 1000\n")),
+            _answer(
+                "same", _HEAVIER, _change("pkg/parts.py", _OTHER, f"# from a file of its own\n{_IMPORT}"), _NEW_FILE
+            ),
+        ]
+    }
+)
 CONFIG = """
 task: task
 models: [{model: "scripted:answers.yaml"}]

@@ -19,8 +19,16 @@ from evaluator.blame import TakesItsWorkerDown, run_with_retries
 from evaluator.evaluation import Outcome
 from evaluator.feedback import hide_addresses, shorten_block
 from evaluator.program_files import Files
+from evaluator.repository.matching import PatternTooSlow
 from evaluator.repository.packing import pack_frozen, pack_program, refused_path
-from evaluator.repository.printed import MOST_NAMES, count_tests, failed_tests, printed_number
+from evaluator.repository.printed import (
+    LEAST_NUMBER,
+    MOST_NAMES,
+    MOST_NUMBER,
+    count_tests,
+    failed_tests,
+    printed_number,
+)
 from evaluator.repository_task import TREE, Measure, Repository
 from evaluator.sandbox.bubblewrap import SYSTEM
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeSandbox
@@ -37,7 +45,7 @@ _RUN: Final = f'cd {TREE} && exec /bin/sh -c "$1"'
 _KEEP: Final = f'(cd {TREE} && exec /bin/sh -c "$1") && exec "$2" -I -m tarfile -c {_BUILT} {TREE}'
 _OUTPUT: Final = 3000
 """Characters from the end of a failed command's output that the program's author gets."""
-_SCRATCH: Final = re.compile(rf"(?:/[\w.+-]+)*/evolve-scratch[\w-]*/(?:{TREE}/)?")
+_SCRATCH: Final = re.compile(rf"(?:/[\w.+-]+){{0,20}}/evolve-scratch[\w-]*/(?:{TREE}/)?")
 _LEAST_S: Final = 1e-6
 _KILLED: Final = 128
 
@@ -110,7 +118,10 @@ class RepositoryCommands:
         """Run the tests. Raises CommandFailed unless they pass, and as many as of the unchanged code."""
         repository = self._repository
         ending = self._run(tree, (_RUN, "sh", repository.test))
-        count = count_tests(ending.output, repository.test_count)
+        try:
+            count = count_tests(ending.output, repository.test_count)
+        except PatternTooSlow as slow:
+            raise self._failed(Outcome.INVALID_OUTPUT, f"test_count: {slow}", ending) from None
         if ending.outcome is Outcome.EXITED:
             names = failed_tests(ending.output)
             detail = f"the tests fail (exit status {ending.status})"
@@ -134,9 +145,13 @@ class RepositoryCommands:
         ending = self._run(tree, (_RUN, "sh", repository.bench))
         self._require_ok("benchmark", ending)
         if repository.measure is Measure.METRIC:
-            number = printed_number(ending.output, repository.metric)
+            try:
+                number = printed_number(ending.output, repository.metric)
+            except PatternTooSlow as slow:
+                raise self._failed(Outcome.INVALID_OUTPUT, f"metric: {slow}", ending) from None
             if number is None:
-                detail = f"the benchmark printed no number above 0 for {repository.metric!r}"
+                between = f"between {LEAST_NUMBER:g} and {MOST_NUMBER:g}"
+                detail = f"the benchmark printed no number {between} for {repository.metric!r}"
                 raise self._failed(Outcome.INVALID_OUTPUT, detail, ending)
             return number
         measured = {
@@ -157,8 +172,8 @@ class RepositoryCommands:
         """Raises CommandFailed for a program with a file that may not change."""
         path = refused_path(self._repository, program)
         if path is not None:
-            allowed = ", ".join(self._repository.edit)
-            raise CommandFailed(Outcome.LOAD_ERROR, f"{path} may not change: only files that match {allowed} may")
+            allowed = self._repository.program_folder.allowed()
+            raise CommandFailed(Outcome.LOAD_ERROR, f"{path} may not change: {allowed}")
         for path, text in program.items():
             try:
                 text.encode("utf-8")

@@ -20,6 +20,7 @@ from typing import Final
 
 from evaluator.errors import HarnessError, TaskError
 from evaluator.evaluation import (
+    FARTHEST,
     Classification,
     Disagreement,
     Evaluation,
@@ -280,7 +281,8 @@ class RepositoryEvaluator(SuiteEvaluator):
         """`evaluation` with the score that the comparison gives."""
         base = 1.0 if best is None else best.score
         result = _paired(finding, "" if best is None else best.commit)
-        score, spread = base * result.times, (base * result.low, base * result.high)
+        score, low, high = (min(base * times, FARTHEST) for times in (result.times, result.low, result.high))
+        spread = low, high
         than = "the unchanged code" if best is None or best.program == self.commands.unchanged else "the best so far"
         return replace(
             evaluation,

@@ -1,16 +1,22 @@
-"""What tests and benchmarks print, read as untrusted text: how many tests ran, which failed, and a number. Pure."""
+"""What tests and benchmarks print, read as untrusted text: how many tests ran, which failed, and a number."""
 
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from evaluator.repository_task import JSON_NUMBER
+from evaluator.repository.matching import found_by
+from evaluator.repository_task import JSON
 from evaluator.untrusted import one_line
 
 MOST_NAMES: Final = 20
-_PYTEST: Final = re.compile(r"^=*\s*((?:\d+ [a-z]+(?:, )?)+|no tests ran)(?: in [\d.:]+ ?s?.*?)\s*=*\s*$", re.M)
+LEAST_NUMBER: Final = 1e-40
+MOST_NUMBER: Final = 1e40
+"""Printed numbers that count lie between these: so the ratio of any two can be a score."""
+_DIGITS: Final = 9
+"""The most digits of a number of tests: more can become no float, and thousands no number."""
+_PYTEST: Final = re.compile(r"^=*[ \t]*((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [\d.:]", re.M)
 _PYTEST_RAN: Final = re.compile(r"(\d+) (?:passed|failed|errors?|xfailed|xpassed)\b")
 _UNITTEST: Final = re.compile(r"^Ran (\d+) tests? in ", re.M)
 _UNITTEST_SKIPPED: Final = re.compile(r"^(?:OK|FAILED) \(.*?\bskipped=(\d+)", re.M)
@@ -27,30 +33,33 @@ _FAILED: Final = (
 
 def count_tests(output: str, pattern: str = "") -> int | None:
     """The number of tests that ran, by the summary of pytest, unittest, ctest or TAP, or by a pattern (its first group,
-    all matches together); None where none is found. Skipped tests do not count."""
+    all matches together); None where none is found. Skipped tests do not count. Raises PatternTooSlow."""
     if pattern:
-        numbers = [match[1] if match.re.groups else match[0] for match in re.finditer(pattern, output, re.M)]
-        whole = [int(number) for number in numbers if number and number.isdecimal()]
-        return sum(whole) if whole else None
+        return _sum(found_by(pattern, output))
     readers: tuple[Callable[[str], int | None], ...] = (_of_pytest, _of_unittest, _of_ctest, _of_tap)
     return next((count for reader in readers if (count := reader(output)) is not None), None)
+
+
+def _sum(found: Iterable[str | None]) -> int | None:
+    """The sum of those that are whole numbers; None without any."""
+    whole = [int(text) for text in found if text and text.isdecimal() and len(text) <= _DIGITS]
+    return sum(whole) if whole else None
 
 
 def _of_pytest(output: str) -> int | None:
     summaries = [match[1] for match in _PYTEST.finditer(output)]
     if not summaries:
         return None
-    return sum(int(number) for summary in summaries for number in _PYTEST_RAN.findall(summary))
+    return _sum(number for summary in summaries for number in _PYTEST_RAN.findall(summary)) or 0
 
 
 def _of_unittest(output: str) -> int | None:
-    ran = _UNITTEST.findall(output)
-    return sum(map(int, ran)) - sum(map(int, _UNITTEST_SKIPPED.findall(output))) if ran else None
+    ran = _sum(_UNITTEST.findall(output))
+    return None if ran is None else ran - (_sum(_UNITTEST_SKIPPED.findall(output)) or 0)
 
 
 def _of_ctest(output: str) -> int | None:
-    ran = _CTEST.findall(output)
-    return sum(map(int, ran)) if ran else None
+    return _sum(_CTEST.findall(output))
 
 
 def _of_tap(output: str) -> int | None:
@@ -65,21 +74,17 @@ def failed_tests(output: str) -> tuple[str, ...]:
 
 def printed_number(output: str, metric: str) -> float | None:
     """The last number that was printed, by `json:KEY` or a regular expression with one group; None where there is none
-    above 0."""
-    found = (
-        _json_numbers(output, metric.removeprefix(JSON_NUMBER))
-        if metric.startswith(JSON_NUMBER)
-        else _matched(output, metric)
-    )
-    return found if found is not None and math.isfinite(found) and found > 0 else None
+    between `LEAST_NUMBER` and `MOST_NUMBER`. Raises PatternTooSlow."""
+    found = _json_numbers(output, metric.removeprefix(JSON)) if metric.startswith(JSON) else _matched(output, metric)
+    return found if found is not None and LEAST_NUMBER <= found <= MOST_NUMBER else None
 
 
 def _matched(output: str, pattern: str) -> float | None:
     last = None
-    for match in re.finditer(pattern, output, re.M):
+    for text in found_by(pattern, output):
         try:
-            last = float(match[1] if match.re.groups else match[0])
-        except (TypeError, ValueError):
+            last = float(text or "")
+        except ValueError:
             continue
     return last
 
@@ -93,5 +98,5 @@ def _json_numbers(output: str, key: str) -> float | None:
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
+            return float(value) if value <= MOST_NUMBER else math.inf  # a whole number may be larger than a float
     return None

@@ -18,7 +18,7 @@ sys.path[:] = [place for place in sys.path if place not in ("", os.getcwd())]
 for name in {names!r}:
     try:
         spec = importlib.util.find_spec(name)
-    except Exception:
+    except Exception:  # boundary: finding `a.b` imports `a`, the repository's own code; another name may do
         continue
     if spec is not None and spec.origin:
         print(os.path.realpath(spec.origin))

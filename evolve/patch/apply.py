@@ -83,8 +83,7 @@ def _check_path(edit: FileEdit, files: Files, rules: ProgramFolder) -> None:
         why = "no file can be deleted here" if there else "the program has no such file"
         raise _refused_file(PatchReason.NO_FILE, f"DELETE: {path}: {why}.", "Leave the line out.")
     if not rules.editable(path):
-        patterns = ", ".join(rules.edit)
-        fact = f"FILE: {path}: this file may not change; only files that match {patterns} may."
+        fact = f"FILE: {path}: this file may not change; {rules.allowed()}."
         raise _refused_file(PatchReason.NO_FILE, fact, "Change only files that the prompt shows as the program's.")
     begins_it = edit.source is not None or not edit.blocks[0].search.strip()
     if rules.may_add and begins_it:

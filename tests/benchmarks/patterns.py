@@ -151,8 +151,6 @@ MADE: Final[Mapping[str, Callable[[], list[re.Pattern[str]]]]] = {
     "evaluator.input_files.matching": _of_input_files,
     "evolve.insights.check._figures": lambda: [_figures(unit, {"score", "max_kvpr_inverse"}) for unit in ("", "ms")],
     "evolve.apps.importing.task._with_constants": lambda: [re.compile(r"^NAME = .*?(?=(?:  #.*)?$)", re.MULTILINE)],
-    "evaluator.repository.printed.count_tests": lambda: [re.compile(r"^(\d+) checks", re.MULTILINE)],
-    "evaluator.repository.printed._matched": lambda: [re.compile(r"^time: ([\d.]+)", re.MULTILINE)],
     "evaluator.task_yaml._expression": lambda: [re.compile(r"^time: ([\d.]+)")],
     "evolve.propose.showing._mention": lambda: [re.compile(rf"(?<![\w/.-]){re.escape('src/a.py')}(?![\w-])")],
     "evolve.propose.adapting._names": lambda: _named("temperature", "max_completion_tokens"),

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluator.repository.matching import PatternTooSlow, found_by
 from evaluator.repository.printed import MOST_NAMES, count_tests, failed_tests, printed_number
 
 
@@ -23,6 +24,9 @@ from evaluator.repository.printed import MOST_NAMES, count_tests, failed_tests, 
         ("1..3\nok 1 - nothing\nnot ok 2 - one\nok 3 # SKIP no time\n", 2),
         ("all good", None),
         ("I passed 3 exams in 2 days", None),
+        ("9" * 5000 + " passed in 1s", 0),
+        ("Ran " + "9" * 5000 + " tests in 0.1s", None),
+        ("\n" * 60_000 + "1 passed in 1" + " " * 60_000, 1),
         ("", None),
     ],
 )
@@ -36,6 +40,8 @@ def test_tests_are_counted(output: str, count: int | None) -> None:
         (r"checked (\d+)", "checked 4\nchecked 5\n", 9),
         (r"^ok$", "ok\n", None),
         (r"\d+", "7", 7),
+        (r"\d+", "9" * 5000, None),
+        (r"(a)?\d", "1 a2", None),
         (r"checked (\d+)", "12 passed in 1s", None),
     ],
 )
@@ -74,11 +80,20 @@ def test_failed_tests_are_named(output: str, names: tuple[str, ...]) -> None:
         ('{"a": 0}', "json:a", None),
         ("-3", r"-?\d+", None),
         ('{"a": 1e999}', "json:a", None),
+        ('{"a": 1' + "0" * 400 + "}", "json:a", None),
+        ("1e-320", r".+", None),
+        ("1e300", r".+", None),
+        ("\ud800\n3", r"^\d", 3.0),
         ("[1]", "json:a", None),
     ],
 )
 def test_the_last_number_above_zero_is_read(output: str, metric: str, number: float | None) -> None:
     assert printed_number(output, metric) == number
+
+
+def test_a_pattern_that_takes_exponential_time_is_stopped() -> None:
+    with pytest.raises(PatternTooSlow, match=r"'\(a\+\)\+\$' takes more than 2 s on what was printed"):
+        found_by("(a+)+$", "a" * 60 + "b")
 
 
 @given(st.text())

@@ -174,6 +174,32 @@ def test_the_noise_of_this_machine_is_measured_where_the_task_has_none(tmp_path:
     assert "cannot be distinguished from noise here" in examined.feedback
 
 
+def test_a_program_adds_no_file_that_decides_its_score(tmp_path: Path) -> None:
+    rules = small(tmp_path, edit=["*.py"], new_files=True).program_folder
+    assert rules is not None
+    refused = ["check.py", "conftest.py", "test_more.py", "sitecustomize.py", "unittest.py", "bench.py"]
+    tree = tmp_path / "repository"
+    for name in ("check.py", "bench.py"):  # `new` refuses a pattern that matches them
+        (tree / name).unlink()
+    assert [path for path in ["more.py", *refused] if rules.editable(path)] == ["more.py"]
+    assert rules.allowed().endswith(
+        "a new one must be no test, configuration, lock file, build script or part of a command"
+    )
+
+
+def test_links_in_a_repository_are_no_files_of_a_program(tmp_path: Path) -> None:
+    small(tmp_path)
+    (tmp_path / "repository" / "data").symlink_to("bench.py")
+    task = load_task(str(tmp_path))
+    assert [*task.initial_files()] == ["work.py"]
+    assert task.program_folder is not None
+    assert task.program_folder.frozen_paths() == ["bench.py", "check.py", "data"]
+    (tmp_path / "repository" / "work.py").unlink()
+    (tmp_path / "repository" / "work.py").symlink_to("bench.py")
+    with pytest.raises(TaskError, match=r"work\.py: is a link; let `edit` match the file itself"):
+        load_task(str(tmp_path)).initial_files()
+
+
 @pytest.mark.parametrize(
     ("keys", "score"),
     [
@@ -194,6 +220,24 @@ def test_a_printed_number_is_read_and_is_self_judged(tmp_path: Path, keys: dict[
     assert evaluation.correct, evaluation.feedback
     assert evaluation.self_judged
     assert evaluation.combined_score == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("prints", "metric", "says"),
+    [
+        ("'a' * 60 + 'b'", "(a+)+$", "metric: the regular expression '(a+)+$' takes more than 2 s on what was printed"),
+        ("5e-324", r"^\d.*", "the benchmark printed no number between 1e-40 and 1e+40 for"),
+    ],
+)
+def test_a_printed_text_or_number_without_measure_is_a_failure(
+    tmp_path: Path, prints: str, metric: str, says: str
+) -> None:
+    small(tmp_path, measure="metric", metric=metric, direction="minimise")
+    (tmp_path / "repository" / "bench.py").write_text(f"print({prints})\n")
+    task = load_task(str(tmp_path))
+    evaluation = evaluated(task, task.initial_files())
+    assert evaluation.outcome is Outcome.INVALID_OUTPUT
+    assert says in evaluation.detail
 
 
 def test_peak_memory_can_be_the_measure(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def test_if_one_block_does_not_fit_no_file_changes() -> None:
         ("FILE: src/d.py\n" + block("x\n", "y\n"), FREE, "FILE: src/d.py: the program has no such file."),
         ("FILE: tests/t.py\n" + block("", "y\n"), FIXED, "FILE: tests/t.py: this file may not change; only files that"),
         ("FILE: ../t.py\n" + block("", "y\n"), FREE, "The path ../t.py must be relative"),
+        (f"FILE: src/{'é' * 130}\n" + block("", "y\n"), FREE, "The path src/éé"),
         ("FILE: .hidden\n" + block("", "y\n"), FREE, "FILE: .hidden: this file may not change"),
         ("FILE: src/a.py/b\n" + block("", "y\n"), FREE, "The files do not go together: 'src/a.py' is a file"),
         ("DELETE: src/a.py\n", FIXED, "DELETE: src/a.py: no file can be deleted here."),

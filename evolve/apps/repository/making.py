@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,10 @@ from typing import Any, Final
 from evaluator.errors import TaskError
 from evaluator.objective import Direction
 from evaluator.pairs import Noise, noise_of
+from evaluator.program_files import matches
 from evaluator.repository.commands import BuiltTree, CommandFailed, PassedTests, RepositoryCommands
 from evaluator.repository.evaluator import RepositoryEvaluator
+from evaluator.repository.frozen import why_frozen
 from evaluator.repository.proof import unused_files
 from evaluator.repository_task import NOISE, PREPARED, TREE, Measure, tracked
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
@@ -29,7 +31,6 @@ from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE, plain_name
 from evaluator.untrusted import block, one_line
 from evolve.apps.repository.checkout import Checkout, find_repository
-from evolve.apps.repository.frozen import check_edit
 from evolve.core.errors import InputError
 from evolve.core.invocation import command
 
@@ -100,6 +101,21 @@ def make_task(
         tests, noise = _examined(made, document, options, confined, tell)
         files = len(load_task(str(made)).initial_files())
     return MadeTask(commit=checkout.commit, dirty=checkout.dirty, files=files, tests=tests.count, noise=noise)
+
+
+def check_edit(paths: Iterable[str], edit: Iterable[str], commands: Iterable[str]) -> None:
+    """Raises InputError for a pattern that matches no file, or one that must not change."""
+    known, lines = list(paths), list(commands)
+    for pattern in edit:
+        matched = [path for path in known if matches(path, pattern)]
+        if not matched:
+            raise InputError(
+                f"--edit {pattern}: matches no tracked file; a pattern is a path from the top folder, such as "
+                "src/*.py, and ** goes through folders"
+            )
+        for path in matched:
+            if why := why_frozen(path, lines):
+                raise InputError(f"--edit {pattern}: matches {path}, which may not change: it is {why}")
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 import pytest
 
-from evolve.apps.repository.frozen import check_edit, why_frozen
+from evaluator.repository.frozen import why_frozen
+from evolve.apps.repository.making import check_edit
 from evolve.core.errors import InputError
 
 COMMANDS = ["python -m pytest -q checks/all.py::test_a", "python -m perf.run --fast", "make bench"]

@@ -7,9 +7,6 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Final
 
-from evaluator.program_files import matches
-from evolve.core.errors import InputError
-
 _NAMES: Final = {
     "a test": ("test_*", "*_test.*", "*.test.*", "*_tests.*", "*.spec.*", "conftest.py"),
     "loaded by Python before everything else": ("sitecustomize.py", "usercustomize.py", "*.pth"),
@@ -67,18 +64,3 @@ def _names(command: str, path: PurePosixPath) -> bool:
         PurePosixPath(word.partition("::")[0]) == path or word == module or word.startswith(f"{module}.")
         for word in words
     )
-
-
-def check_edit(paths: Iterable[str], edit: Iterable[str], commands: Iterable[str]) -> None:
-    """Raises InputError for a pattern that matches no file, or one that must not change."""
-    known, lines = list(paths), list(commands)
-    for pattern in edit:
-        matched = [path for path in known if matches(path, pattern)]
-        if not matched:
-            raise InputError(
-                f"--edit {pattern}: matches no tracked file; a pattern is a path from the top folder, such as "
-                "src/*.py, and ** goes through folders"
-            )
-        for path in matched:
-            if why := why_frozen(path, lines):
-                raise InputError(f"--edit {pattern}: matches {path}, which may not change: it is {why}")
