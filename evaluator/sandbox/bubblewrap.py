@@ -54,26 +54,31 @@ SHARED_MEMORY: Final = "/tmp/.evolve-shm"
 """What /dev/shm means to a tree. `tree_init` makes it."""
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
 """Programs and libraries, which every tree may read."""
-_TASKS: Final = Path(__file__).resolve().parent.parent / "tasks"
+_EVALUATOR: Final = Path(__file__).resolve().parent.parent
 DEVICES: Final = ("/dev/null", "/dev/urandom", "/dev/random")
 """The devices of a tree. Not /dev/zero: a shared mapping of it is memory that belongs to no process."""
 
 
 def tree_command(program: str, readable: Iterable[str], *, scratch_mb: int) -> list[str]:
     """The command to put before `tree_init`, which is process 1 and may remove one mount, /proc. `readable` are
-    existing paths, parents first, with the interpreter and this package. The tasks of this package are hidden, held-out
-    suites included, unless `readable` names them."""
+    existing paths, parents first, with the interpreter and this package. The evaluator is hidden, held-out suites
+    included, except for what `readable` names in it."""
     arguments = [program, *_namespaces(("CAP_SYS_ADMIN",)), "--as-pid-1", "--proc", "/proc"]
     arguments += ["--size", str(scratch_mb << 20), "--tmpfs", "/tmp", "--symlink", f"..{SHARED_MEMORY}", "/dev/shm"]
-    hidden: list[str] = []
+    hidden: set[str] = set()
     for path in (*SYSTEM, *readable):
-        arguments += _bound(path)
-        if not hidden and _TASKS.is_relative_to(path):
-            arguments += ["--tmpfs", str(_TASKS)]
-            hidden = ["--remount-ro", str(_TASKS)]
+        bound = _bound(path)
+        arguments += bound
+        resolved = Path(path).resolve()
+        if "--ro-bind" in bound and _EVALUATOR.is_relative_to(resolved):  # this path shows it, perhaps by another name
+            shown = str(path / _EVALUATOR.relative_to(resolved))
+            arguments += ["--tmpfs", shown]
+            hidden.add(shown)
     for device in DEVICES:
         arguments += ["--dev-bind", device, device]
-    return [*arguments, *hidden, "--remount-ro", "/", "--chdir", "/", "--"]
+    for folder in (*sorted(hidden), "/"):
+        arguments += ["--remount-ro", folder]
+    return [*arguments, "--chdir", "/", "--"]
 
 
 def _namespaces(capabilities: Iterable[str]) -> list[str]:

@@ -58,6 +58,18 @@ def test_the_environment_is_what_is_said_and_no_more(level: str, monkeypatch: py
     }
 
 
+@pytest.mark.skipif(bubblewrap.find() is None, reason="no bubblewrap")
+def test_the_evaluator_stays_hidden_below_several_readable_folders(tmp_path: Path) -> None:
+    """An environment and its site-packages are two such folders; a link to one of them is a third."""
+    (tmp_path / "link").symlink_to(ROOT)
+    places = (ROOT, ROOT / "evaluator", tmp_path / "link")
+    looks = f"ls {ROOT}/evaluator; echo; ls {tmp_path}/link/evaluator; ls {tmp_path}/link/evolve"
+    ending = shell("strong", looks, readable=places, result="")
+    own, _, by_link = ending.output.partition("\n\n")
+    assert own.split() == ["__init__.py", "errors.py", "sandbox"]
+    assert by_link.split() == sorted(path.name for path in (ROOT / "evolve").iterdir())
+
+
 @at_both_levels
 def test_archives_are_unpacked_over_each_other_before_anything_counts(level: str, tmp_path: Path) -> None:
     for name, texts in (("first", {"tree/run": "exit 1", "tree/in/kept": "kept"}), ("second", {"tree/run": "exit 0"})):
