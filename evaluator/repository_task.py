@@ -8,10 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from evaluator.frozen_files import why_frozen
 from evaluator.objective import Direction
 from evaluator.places import content_of
 from evaluator.program_files import Files, ProgramFolder
-from evaluator.repository.frozen import why_frozen
 
 TREE: Final = "repository"
 """The folder with the tracked files, in the task's folder and in a sandbox."""

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import TaskError
+from evaluator.frozen_files import why_frozen
 from evaluator.objective import Direction
 from evaluator.pairs import Noise, noise_of
 from evaluator.program_files import matches
 from evaluator.repository.commands import BuiltTree, CommandFailed, PassedTests, RepositoryCommands
 from evaluator.repository.evaluator import RepositoryEvaluator
-from evaluator.repository.frozen import why_frozen
 from evaluator.repository.proof import unused_files
 from evaluator.repository_task import NOISE, PREPARED, TREE, Measure, tracked
 from evaluator.sandbox.options import STRONGEST, SandboxOptions

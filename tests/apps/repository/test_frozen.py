@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.repository.frozen import why_frozen
+from evaluator.frozen_files import why_frozen
 from evolve.apps.repository.making import check_edit
 from evolve.core.errors import InputError
 
