@@ -85,7 +85,10 @@ def test_what_decides_the_score_may_not_change(repository: Path, evolve: Callabl
 
 def test_tests_that_fail_or_find_nothing_are_refused(repository: Path, evolve: Callable[..., str]) -> None:
     wrong = refused(evolve, *OPTIONS, "--test", "python -m unittest -q missing")
-    assert "--test: the unchanged code does not pass" in wrong
+    *printed, message = wrong.splitlines()
+    assert message.startswith("evolve: --test: the unchanged code does not pass: these tests fail: missing (")
+    assert "  The end of what it printed:" in printed
+    assert any("No module named" in line for line in printed)
     (repository / "empty.py").write_text("")
     commit(repository)
     none = refused(evolve, *OPTIONS, "--test", "python -m unittest -q empty; echo 'Ran 0 tests in 0s'")
