@@ -12,6 +12,7 @@ import pytest
 
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
+from evolve.review.run_view import HEAD, RunView
 from tests.repository_tasks import PROPOSALS, answers
 
 ROOT = Path(__file__).parent.parent.parent
@@ -143,6 +144,9 @@ def test_the_tour_works_as_it_is_pasted(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "fresh pairs of runs" in ran.stdout
     assert "times as good as the unchanged code" in ran.stdout
+    with RunReader.open(tmp_path / "runs" / "first") as archive:
+        page = RunView(name="first", archive=archive).to_json(HEAD)
+    assert "fresh pairs of runs" in page["believed"]["remeasured"]
     branches = git(tmp_path / "my-repo", "branch", "--list", "evolve/*").split()
     assert len(branches) == 1
     git(tmp_path / "my-repo", "switch", "--quiet", branches[0])
