@@ -9,7 +9,7 @@ from evaluator.repository_task import Measure
 from evolve.apps.importing.bridge import OPENEVOLVE, SHINKA, hint_for_other_system
 from evolve.apps.importing.finding import SeveralConfigurationsError
 from evolve.apps.importing.task import from_openevolve, from_shinka
-from evolve.apps.repository.making import RepositoryOptions, make_task
+from evolve.apps.repository.making import RepositoryOptions, UnchangedCodeError, make_task
 from evolve.cli import output
 from evolve.core.errors import InputError
 from evolve.core.files import write_folder
@@ -73,7 +73,12 @@ def _from_repository(arguments: argparse.Namespace) -> int:
         test_count=arguments.test_count,
         dirty=arguments.dirty,
     )
-    made = make_task(options, folder, tell=output.note)
+    try:
+        made = make_task(options, folder, tell=output.note)
+    except UnchangedCodeError as error:
+        for line in error.lines:
+            output.note(f"  {line}".rstrip(), whole=True)
+        raise
     dirty = " with changes that are not committed" if made.dirty else ""
     output.say(f"{folder}: a task out of {arguments.from_repo} at {made.commit[:12]}{dirty}")
     output.say(f"  {counted(made.files, 'file')} may change, and each is what runs")

@@ -32,7 +32,7 @@ from evolve.review.run_facts import (
     sessions_json,
     troubles_json,
 )
-from evolve.review.scores import bound_word, orders_text, score_json
+from evolve.review.scores import bound_word, orders_text, remeasured_text, score_json
 from evolve.review.uplift import uplift_of
 from evolve.review.verdict import strict_text
 from evolve.review.workers import workers_json
@@ -171,6 +171,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
     """The results of all checks of the best program."""
     archive, best, held, record = run.archive, run.best, run.archive.held_out_of_best, run.archive.best
     evaluation = None if best is None else best.evaluation
+    remeasured = None if record is None else archive.remeasured.get(record.generation)
     return {
         "quarantined": FACTS["quarantined"](run),
         "evaluator_version": archive.identity.get("evaluator_version"),
@@ -184,6 +185,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
         "fresh": best and best.fresh,
         "holds": archive.best_holds,
         "orders": record and orders_text(record, archive.reordered.get(record.generation)),
+        "remeasured": remeasured and remeasured_text(remeasured),
     }
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
+from evolve.review.run_view import HEAD, RunView
 from tests.repository_tasks import PROPOSALS, answers
 
 ROOT = Path(__file__).parent.parent.parent
@@ -85,7 +86,10 @@ def test_what_decides_the_score_may_not_change(repository: Path, evolve: Callabl
 
 def test_tests_that_fail_or_find_nothing_are_refused(repository: Path, evolve: Callable[..., str]) -> None:
     wrong = refused(evolve, *OPTIONS, "--test", "python -m unittest -q missing")
-    assert "--test: the unchanged code does not pass" in wrong
+    *printed, message = wrong.splitlines()
+    assert message.startswith("evolve: --test: the unchanged code does not pass: these tests fail: missing (")
+    assert "  The end of what it printed:" in printed
+    assert any("No module named" in line for line in printed)
     (repository / "empty.py").write_text("")
     commit(repository)
     none = refused(evolve, *OPTIONS, "--test", "python -m unittest -q empty; echo 'Ran 0 tests in 0s'")
@@ -140,6 +144,9 @@ def test_the_tour_works_as_it_is_pasted(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "fresh pairs of runs" in ran.stdout
     assert "times as good as the unchanged code" in ran.stdout
+    with RunReader.open(tmp_path / "runs" / "first") as archive:
+        page = RunView(name="first", archive=archive).to_json(HEAD)
+    assert "fresh pairs of runs" in page["believed"]["remeasured"]
     branches = git(tmp_path / "my-repo", "branch", "--list", "evolve/*").split()
     assert len(branches) == 1
     git(tmp_path / "my-repo", "switch", "--quiet", branches[0])

@@ -45,6 +45,18 @@ _REPEATS: Final = 5
 """Where a benchmark is as short and as noisy, a measurement is the median of five runs: other programs disturb some."""
 
 
+class UnchangedCodeError(InputError):
+    """Raised when a command fails on the unchanged code. `lines` end with what it printed."""
+
+    def __init__(self, option: str, failed: CommandFailed) -> None:
+        text = f"{option}: the unchanged code does not pass: {failed.detail}"
+        if re.search(r"No module named|command not found|not found", failed.feedback):
+            hint = command("new", "--help")
+            text += f". The commands see the system and the folders of your PATH, and no network (see: {hint})"
+        super().__init__(text)
+        self.lines = block(failed.feedback, 6000).split("\n") if failed.feedback != failed.detail else []
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryOptions:
     """What a person says about the repository."""
@@ -210,7 +222,7 @@ def _prepare(made: Path, document: dict[str, Any], setup: str, confined: Sandbox
         with _commands_of(made, confined) as (_, commands), commands.tree(commands.unchanged) as tree:
             (made / PREPARED).write_bytes(commands.kept("setup", setup, tree))
     except CommandFailed as failed:
-        raise InputError(_shown("--setup", failed)) from None
+        raise UnchangedCodeError("--setup", failed) from None
     if building is not None:
         document["repository"]["build"] = building
 
@@ -232,7 +244,7 @@ def _examined(
             try:
                 commands.measure(tree)
             except CommandFailed as failed:
-                raise InputError(_shown("--bench", failed)) from None
+                raise UnchangedCodeError("--bench", failed) from None
             bench_s = time.monotonic() - began
     if tests.count is not None:
         document["repository"]["tests"] = tests.count
@@ -270,7 +282,7 @@ def _tree(commands: RepositoryCommands) -> Iterator[BuiltTree]:
         with commands.tree(commands.unchanged) as tree:
             yield tree
     except CommandFailed as failed:
-        raise InputError(_shown("--build", failed)) from None
+        raise UnchangedCodeError("--build", failed) from None
 
 
 def _tests(commands: RepositoryCommands, tree: BuiltTree, options: RepositoryOptions) -> PassedTests:
@@ -278,20 +290,12 @@ def _tests(commands: RepositoryCommands, tree: BuiltTree, options: RepositoryOpt
     try:
         tests = commands.test(tree)
     except CommandFailed as failed:
-        raise InputError(_shown("--test", failed)) from None
+        raise UnchangedCodeError("--test", failed) from None
     if tests.count == 0:
         raise InputError(f"--test {options.test}: no test ran, so that nothing would notice a broken program")
     if tests.count is None and options.test_count is not None:
         raise InputError(f"--test-count {options.test_count}: finds no number in what the tests print")
     return tests
-
-
-def _shown(option: str, failed: CommandFailed) -> str:
-    text = f"{option}: the unchanged code does not pass: {failed.feedback}"
-    if re.search(r"No module named|command not found|not found", text):
-        hint = command("new", "--help")
-        text += f"\nThe commands see the system and the folders of your PATH, and no network (see: {hint})."
-    return block(text, 6000)
 
 
 def _not_run(path: str, instead: str | None) -> str:

@@ -78,6 +78,13 @@ def apply_to(archive: RunReader, program: ProgramRecord, repository: Repository,
             f"{checkout.top}: its files at HEAD are not those of the commit {commit[:12]}, at which the task was made; "
             f"check that commit out first: git switch --detach {commit[:12]}"
         )
+    try:
+        git(checkout.top, "var", "GIT_COMMITTER_IDENT")
+    except InputError as cause:
+        raise InputError(
+            f"{checkout.top}: git does not know who commits ({cause}); set both first: "
+            "git config --global user.name NAME; git config --global user.email EMAIL"
+        ) from None
     branch = f"evolve/{archive.folder.name}-{program.generation}"
     with tempfile.TemporaryDirectory(prefix="evolve-patch-") as folder:
         index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}

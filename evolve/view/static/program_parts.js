@@ -112,11 +112,14 @@ const pairsOf = (value) => Object.entries(value || {}).filter(([, each]) => each
 
 // The checks of its score: strict re-evaluation, the held-out suite, fresh instances.
 export function trustPart(run, doc) {
+  const absent = doc.fresh && doc.fresh.state === "not_available";
+  const fresh = doc.fresh && { ...doc.fresh, samples: doc.fresh.samples && doc.fresh.samples.length > 1 ? doc.fresh.samples : null };
   const part = (title, value, words) => section(title, null, value ? facts(pairsOf(value)) : h("p", { class: "empty" }, words));
   return [
     part("Strict re-evaluation", doc.strict, "Not done: only new bests are evaluated a second time, in other orders and processes."),
     part("Held-out suite", doc.held_out, "Not scored on it: only the initial program and new bests are."),
-    part("Fresh instances", doc.fresh, "Not tried on them: only the best at a session's end is."),
+    part("Fresh instances", absent ? null : fresh, absent ? doc.fresh.text : "Not tried on them: only the best at a session's end is."),
+    doc.remeasured ? part("Fresh pairs of runs", doc.remeasured.result) : null,
     section("How it was scored", null, facts([
       ["published score", doc.published_score === undefined ? null : valueText(doc.published_score)], ["sandbox", doc.sandbox], ["evaluator version", doc.evaluator_version],
       ["run time", duration(doc.runtime_s)], ["most memory", doc.peak_memory_mb ? `${fixed(doc.peak_memory_mb, 0)} MB` : null], ["self-judged", run.self_judged ? "⚠ yes: the program shares the process that made its score" : "no"]])),

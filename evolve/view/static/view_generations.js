@@ -17,14 +17,15 @@ function columnsOf(run) {
   const several = (key) => new Set(gens[key].filter((value) => value !== null && value !== "")).size > 1;
   // 1240 in all, so that no column is out of sight at 1280: name and words have the room of columns that are not there.
   const wider = gens.fallen.some(Boolean) ? 84 : 0; // claimed and measured
-  const room = (held ? 0 : 82) + (several("model") ? 0 : 78) + (several("island") ? 0 : 62) + (spends ? 0 : 144) - wider;
+  const unit = run.objective.unit ? 70 : 0; // a change names it
+  const room = (held ? 0 : 82) + (several("model") ? 0 : 78) + (several("island") ? 0 : 62) + (spends ? 0 : 144) - wider - unit;
   const words = (at) => `${faultOf(gens, at)} ${gens.why[at] || ""}`.trim();
   const time = (at) => (gens.t[at] === null ? null : gens.t[at] - run.began);
   return [
     { key: "n", title: "gen", width: 56, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
     { key: "mark", title: "outcome", width: 108, value: (at) => signOf(gens.mark[at], run).word, show: (at) => markOf(gens.mark[at], run) },
     { key: "value", title: "value", hint: run.objective.metric, width: 96 + wider, number: true, value: column("value"), show: (at) => audited(gens.fallen[at], plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])), tip: (at) => (gens.fallen[at] ? `claimed; measured ${valueText(gens.fallen[at].measured)}: ${brief(gens.fallen[at].why, 400)}` : "") },
-    { key: "change", title: "change", width: 108, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => `${gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `than generation ${gens.base[at]} `}${gens.medians[at] ? "by medians" : ""}`, text: (at) => worded(run, gens.change[at]), hint: "against its parent; for a crossover, against the best program in its prompt" },
+    { key: "change", title: "change", width: 108 + unit, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => `${gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `than generation ${gens.base[at]} `}${gens.medians[at] ? "by medians" : ""}`, text: (at) => worded(run, gens.change[at]), hint: "against its parent; for a crossover, against the best program in its prompt" },
     ...(held ? [{ key: "held", title: "held-out", width: 82, number: true, value: column("held_out"), show: (at) => valueText(gens.held_out[at]) }] : []),
     { key: "name", title: "name", width: 68 + 0.4 * room, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => gens.name[at] },
     { key: "words", title: "what for, or what failed", width: 94 + 0.6 * room, value: words, show: (at) => [faultOf(gens, at) ? h("span", { class: gens.reason[at] ? "bad-quiet" : "bad" }, faultOf(gens, at), gens.why[at] ? ": " : "") : null, brief(gens.why[at], 240)], tip: (at) => brief(words(at), 600) },

@@ -24,7 +24,7 @@ function bestTile(run) {
   const best = genOf(run, run.best);
   const from = initial && initial.value !== null ? `from ${valueText(initial.value)}, ` : "";
   const word = `best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}${best.fallen ? ": claimed, measured" : ""}`;
-  return tile(word, audited(best.fallen, valueText(best.value)), [from, genLink(run, run.best, `generation ${run.best}`), " · ", link(["run", run.name, "program", run.best], { show: "code" }, "code"), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
+  return tile(word, audited(best.fallen, valueText(best.value)), [from, genLink(run, run.best, `generation ${run.best}`), " · ", link(["run", run.name, "program", run.best], { show: "code" }, "code"), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null, run.believed.remeasured ? h("div", null, `measured at the end: ${brief(run.believed.remeasured, 200)}`) : null]);
 }
 
 // The best known value and the distance from it, unless the gap is to it anyway.
