@@ -182,6 +182,13 @@ def test_a_program_that_takes_three_workers_down_has_crashed(tmp_path: Path, sta
     assert count(tmp_path, "worker", change="lost") >= 1
 
 
+def test_a_program_whose_workers_end_the_broker_has_not_crashed(tmp_path: Path, started: Start) -> None:
+    with_hostile(tmp_path, started, "deadly of", MARK, steps=(MARK,), code=3)
+    with opened(tmp_path) as archive:
+        assert archive.statuses[1] is Status.MACHINE_LOST
+        assert len(archive.programs) == 1
+
+
 def test_where_the_initial_program_is_lost_too_the_generation_stays_open(tmp_path: Path, started: Start) -> None:
     there = tmp_path / "there"
     with_hostile(there, started, "dead", "", steps=(MARK,), code=3)
