@@ -55,6 +55,8 @@ def _record(run: RunContext, worker: str, host: str, change: WorkerChange, *, le
     last = reader.workers.get(name)
     if last is not None and last.change is change:
         return
+    if change is WorkerChange.LOST and (last is None or last.change is not WorkerChange.JOINED):
+        return  # it was none of the run's
     event = WorkerEvent(
         worker=name,
         host=one_line(host, _MOST_NAME),
