@@ -7,7 +7,7 @@ calls and workers that the head knows.
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import IO, Final, Literal
+from typing import IO, Final, Literal, TypeVar
 
 from evaluator.input_files import read_as
 from evaluator.recording import MOST_RECORDED
@@ -110,6 +110,7 @@ class _FromBroker:
     message: Workers | CallEnded | CallOdd | CallLost
 
 
+Direction = TypeVar("Direction", _ToBroker, _FromBroker)
 ToBroker = Submit | Cancel
 FromBroker = Workers | CallEnded | CallOdd | CallLost
 
@@ -136,15 +137,16 @@ def read_frame(stream: IO[bytes]) -> bytes | None:
 
 def to_broker(payload: bytes) -> ToBroker:
     """The message of the head in a payload. Raises FrameError."""
-    try:
-        return read_as(_ToBroker, {"message": strict_json(payload.decode("ascii"))}).message
-    except (ValueError, RecursionError) as cause:
-        raise FrameError(f"no message ({type(cause).__name__})") from None
+    return _parsed(payload, _ToBroker).message
 
 
 def from_broker(payload: bytes) -> FromBroker:
     """The message of the broker in a payload, which may be any bytes. Raises FrameError."""
+    return _parsed(payload, _FromBroker).message
+
+
+def _parsed(payload: bytes, kind: type[Direction]) -> Direction:
     try:
-        return read_as(_FromBroker, {"message": strict_json(payload.decode("ascii"))}).message
+        return read_as(kind, {"message": strict_json(payload.decode("ascii"))})
     except (ValueError, RecursionError) as cause:
         raise FrameError(f"no message ({type(cause).__name__})") from None
