@@ -12,7 +12,7 @@ import binascii
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 from evaluator.evaluation import Outcome
@@ -71,33 +71,18 @@ class ProcessRecording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptRecording:
-    """One run of an evaluator script, as `TreeEnding`, with its result in base64. `places` are folders of its machine,
-    which no text for people names."""
+    """One run of an evaluator script: its ending without the result, and that in base64. `places` are folders of its
+    machine, which no text for people names."""
 
-    outcome: Outcome
-    detail: str
-    status: int
-    cpu_s: float
-    wall_s: float
-    peak_memory_mb: float
-    output: str
+    bare: TreeEnding
     result: str | None
     places: tuple[str, ...]
 
     @classmethod
     def of(cls, ending: TreeEnding, places: Sequence[str]) -> "ScriptRecording":
         """The recording of an ending."""
-        return cls(
-            outcome=ending.outcome,
-            detail=ending.detail,
-            status=ending.status,
-            cpu_s=ending.cpu_s,
-            wall_s=ending.wall_s,
-            peak_memory_mb=ending.peak_memory_mb,
-            output=ending.output,
-            result=None if ending.result is None else base64.b64encode(ending.result).decode("ascii"),
-            places=tuple(places),
-        )
+        result = None if ending.result is None else base64.b64encode(ending.result).decode("ascii")
+        return cls(bare=replace(ending, result=None), result=result, places=tuple(places))
 
     def ending(self, *, result_bytes: int) -> TreeEnding:
         """The inverse of `of`. Raises RecordingMismatch for a result of more than `result_bytes`."""
@@ -107,16 +92,7 @@ class ScriptRecording:
             raise RecordingMismatch("its result is not base64") from None
         if result is not None and len(result) > result_bytes:
             raise RecordingMismatch(f"its result has {len(result)} bytes; a script may write {result_bytes}")
-        return TreeEnding(
-            outcome=self.outcome,
-            detail=self.detail,
-            status=self.status,
-            cpu_s=self.cpu_s,
-            wall_s=self.wall_s,
-            peak_memory_mb=self.peak_memory_mb,
-            output=self.output,
-            result=result,
-        )
+        return replace(self.bare, result=result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +121,8 @@ def read_recording(document: object) -> Recording:
 def _check_sizes(recording: Recording) -> None:
     texts, amounts = [recording.takes_worker_down or ""], list[float]()
     if recording.script is not None:
-        script = recording.script
-        texts += [script.detail, *script.places]
+        script = recording.script.bare
+        texts += [script.detail, *recording.script.places]
         amounts += [script.cpu_s, script.wall_s, script.peak_memory_mb]
     if recording.process is not None:
         amounts.append(recording.process.peak_memory_mb)

@@ -30,6 +30,10 @@ class WorkerLost(Exception):
         self.host, self.worker, self.why = host, worker, why
 
 
+class ConnectionLost(WorkerLost):
+    """Raised when all workers were lost at once, with the way to them: that says nothing of any of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
     """What decides a verdict, the machine excepted: each as text. `packages` are those of the task's programs."""

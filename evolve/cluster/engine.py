@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from evaluator.recording import MOST_RECORDED
 from evaluator.untrusted import one_line
-from evolve.cluster.frames import CallEnded, CallLost, CallOdd, FromBroker, SeenWorker
+from evolve.cluster.frames import CallEnded, CallLost, CallOdd, FromBroker, SeenWorker, short_name
 
 _CONNECT_S: Final = 10.0
 _ANSWER_S: Final = 30.0
@@ -113,7 +113,7 @@ class SchedulerClient:
             before, changed = self._heartbeats.get(address, (None, now))
             if last != before:
                 self._heartbeats[address], changed = (last, now), now
-            name, host = one_line(str(worker["name"]), 60), one_line(str(worker["host"]), 60)
+            name, host = short_name(str(worker["name"])), one_line(str(worker["host"]), 60)
             seen.append(SeenWorker(address=str(address), name=name, host=host, silent_s=now - changed))
         return tuple(seen)
 

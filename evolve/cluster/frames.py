@@ -4,14 +4,18 @@ The broker unpickles what others send, so the head trusts none of its messages: 
 calls and workers that the head knows.
 """
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import IO, Final, Literal
+from typing import IO, Final, Literal, TypeVar
 
 from evaluator.input_files import read_as
 from evaluator.recording import MOST_RECORDED
 from evaluator.sandbox.protocol import strict_json
+from evaluator.untrusted import one_line
 
+LONGEST_NAME: Final = 60
+"""Characters of a worker's own name that is shown as it is."""
 MOST_BYTES: Final = 2 * MOST_RECORDED + (1 << 20)
 """Bytes of the longest message: a recording whose every character needs a backslash."""
 _HEADER: Final = 4
@@ -48,6 +52,16 @@ class SeenWorker:
     name: str
     host: str
     silent_s: float
+
+
+def short_name(name: str) -> str:
+    """The name of a worker, which may be any text, in at most LONGEST_NAME + 1 printable characters. No two have one:
+    a longer name ends with its digest, and is longer than those that have none."""
+    line = one_line(name, LONGEST_NAME)
+    if len(line) <= LONGEST_NAME:
+        return line
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{line[: LONGEST_NAME - len(digest)]}-{digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +110,7 @@ class _FromBroker:
     message: Workers | CallEnded | CallOdd | CallLost
 
 
+Direction = TypeVar("Direction", _ToBroker, _FromBroker)
 ToBroker = Submit | Cancel
 FromBroker = Workers | CallEnded | CallOdd | CallLost
 
@@ -122,15 +137,16 @@ def read_frame(stream: IO[bytes]) -> bytes | None:
 
 def to_broker(payload: bytes) -> ToBroker:
     """The message of the head in a payload. Raises FrameError."""
-    try:
-        return read_as(_ToBroker, {"message": strict_json(payload.decode("ascii"))}).message
-    except (ValueError, RecursionError) as cause:
-        raise FrameError(f"no message ({type(cause).__name__})") from None
+    return _parsed(payload, _ToBroker).message
 
 
 def from_broker(payload: bytes) -> FromBroker:
     """The message of the broker in a payload, which may be any bytes. Raises FrameError."""
+    return _parsed(payload, _FromBroker).message
+
+
+def _parsed(payload: bytes, kind: type[Direction]) -> Direction:
     try:
-        return read_as(_FromBroker, {"message": strict_json(payload.decode("ascii"))}).message
+        return read_as(kind, {"message": strict_json(payload.decode("ascii"))})
     except (ValueError, RecursionError) as cause:
         raise FrameError(f"no message ({type(cause).__name__})") from None

@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 from evaluator.errors import HarnessError
 from evaluator.program_files import Files
 from evaluator.recording import RecordingMismatch
-from evaluator.remote import Reported, WorkerActivity, WorkerLost, WorkerReport, WorkerState
+from evaluator.remote import ConnectionLost, Reported, WorkerActivity, WorkerLost, WorkerReport, WorkerState
 from evaluator.sandbox.turns import SLICE_S, Cancellation
 from evaluator.task import Suite, Task
 from evaluator.untrusted import one_line
@@ -83,7 +83,7 @@ class _WorkerCall:
     member: Member
     deadline: float
     opens: bool = False
-    ended: CallEnded | CallOdd | str | None = None
+    ended: CallEnded | CallOdd | WorkerLost | None = None
 
 
 class _BrokerProcess:
@@ -295,8 +295,8 @@ class ClusterRemote:
                     self._roster.lose(member, why)
                     raise WorkerLost(member.host, member.name, why)
                 self._pause()
-        if isinstance(call.ended, str):
-            raise WorkerLost(member.host, member.name, call.ended)
+        if isinstance(call.ended, WorkerLost):
+            raise call.ended
         if member.activity is WorkerActivity.EXPELLED:  # while it was at work
             raise WorkerLost(member.host, member.name, member.why)
         return call.ended
@@ -331,7 +331,7 @@ class ClusterRemote:
             why = f"the connection to {self._address} was lost ({said})" if said else "the broker was killed"
             worked = time.monotonic() if works else worked
             with self._changed:
-                self._lose(self._roster.lose_all(why))
+                self._lose(self._roster.lose_all(why), ConnectionLost)
                 if time.monotonic() - worked > self._patience.none_s:
                     self._broken = why
                 self._changed.notify_all()
@@ -358,14 +358,14 @@ class ClusterRemote:
         elif call.ended is None:
             call.ended = message
 
-    def _lose(self, numbers: set[int]) -> None:
+    def _lose(self, numbers: set[int], lost: type[WorkerLost] = WorkerLost) -> None:
         """These calls have no worker any more."""
         for number in numbers & self._calls.keys():
             call = self._calls[number]
             if call.opens:
                 del self._calls[number]
             elif call.ended is None:  # else its report is here, though nobody has taken it yet
-                call.ended = call.member.why
+                call.ended = lost(call.member.host, call.member.name, call.member.why)
                 self._broker.send(Cancel(call=number))
 
     def _open_workers(self) -> None:

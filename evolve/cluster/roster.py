@@ -3,17 +3,18 @@
 No clock, no thread and no I/O: the head gives it what the broker saw, and asks what to do.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from evaluator.remote import WorkerActivity, WorkerReport, WorkerState
 from evaluator.untrusted import one_line
 from evolve.cluster.describing import refusal
-from evolve.cluster.frames import SeenWorker
+from evolve.cluster.frames import LONGEST_NAME, SeenWorker
 
 _LIVE: Final = frozenset({WorkerActivity.NEW, WorkerActivity.OPENING, WorkerActivity.IDLE, WorkerActivity.BUSY})
 _READY: Final = frozenset({WorkerActivity.IDLE, WorkerActivity.BUSY})
+_MOST_GONE: Final = 1000
 
 
 @dataclass(slots=True)
@@ -64,17 +65,25 @@ class Roster:
             known = self._members.get(address)
             if known is None or known.activity is WorkerActivity.LOST:
                 self._join(worker)
+        self._forget(heard.keys())
         return lost
 
+    def _forget(self, heard: Collection[str]) -> None:
+        """Keep the last of those that are gone only: others may join and leave again for ever."""
+        gone = [address for address, m in self._members.items() if m.activity not in _LIVE and address not in heard]
+        for address in gone[:-_MOST_GONE]:
+            del self._members[address]
+
     def _join(self, worker: SeenWorker) -> None:
-        member = Member(address=worker.address, name=worker.name, machine=worker.host, host=worker.host)
+        name, host = one_line(worker.name, LONGEST_NAME + 1), one_line(worker.host, 60)
+        member = Member(address=worker.address, name=name, machine=host, host=host)
         for address, other in [*self._members.items()]:
-            if other.name == worker.name and other.activity is WorkerActivity.LOST:
+            if other.name == name and other.activity is WorkerActivity.LOST:
                 member.done += other.done
                 member.since = other.since
                 del self._members[address]
-        if worker.name in self._expelled:
-            member.activity, member.why = WorkerActivity.EXPELLED, self._expelled[worker.name]
+        if name in self._expelled:
+            member.activity, member.why = WorkerActivity.EXPELLED, self._expelled[name]
         self._members[worker.address] = member
 
     def lose(self, member: Member, why: str) -> set[int]:

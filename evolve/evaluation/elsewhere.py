@@ -9,7 +9,7 @@ from evaluator.errors import HarnessError
 from evaluator.evaluation import OF_THE_MOMENT, Evaluation, Outcome
 from evaluator.program_files import Files
 from evaluator.recording import Recording
-from evaluator.remote import RemoteEvaluator, WorkerLost, WorkerState
+from evaluator.remote import ConnectionLost, RemoteEvaluator, WorkerLost, WorkerState
 from evaluator.strict import in_words
 
 CHECKED: Final = 0.02
@@ -57,7 +57,9 @@ class Elsewhere:
 
         A program whose worker is lost is evaluated again on another worker. If that is lost as well, the control is
         evaluated in the same place, then the program a third time. A program that takes three workers down where the
-        control runs has crashed. Raises MachineLost, TaskError and EvaluationCancelled.
+        control runs has crashed, unless the way to all workers was lost.
+
+        Raises MachineLost, TaskError and EvaluationCancelled.
         """
         evaluate = self._evaluator.evaluate
         try:
@@ -81,6 +83,8 @@ class Elsewhere:
         except HarnessError as cause:
             raise MachineLost(f"{why}; {cause}") from cause
         except WorkerLost as third:
+            if any(isinstance(lost, ConnectionLost) for lost in (first, second, third)):
+                raise MachineLost(f"{why}; {third}") from third
             sentence = f"the program takes its worker down: {third.why}, three times out of three, where others run"
             return self._evaluator.home.play(program, Recording(takes_worker_down=sentence))
 

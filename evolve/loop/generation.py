@@ -20,7 +20,7 @@ from evolve.insights.outcomes import followed_in
 from evolve.loop.calls import Calls
 from evolve.loop.context import RunContext
 from evolve.loop.executor import BudgetReached, Job, JobKind, Steps
-from evolve.loop.workers import distrust
+from evolve.loop.workers import distrust, distrust_late
 from evolve.patch import PatchReason
 from evolve.progress import Confirmed, Evaluated, Refused, Summarised
 from evolve.proposal import Choice, NewProgram, Refusal, Request
@@ -81,6 +81,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
         finally:
             del run.building[program.source_hash]
         _record(run, number, attempt, choice, program, evaluation, followed)
+        distrust_late(run, evaluation.on)
         return _ended(run, number)
 
 

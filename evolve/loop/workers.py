@@ -1,9 +1,10 @@
 """The workers of a cluster in a run: what happens to them goes on record, and what an expelled one reported is scored
 again."""
 
+from dataclasses import replace
 from functools import partial
 
-from evaluator.evaluation import Incumbent
+from evaluator.evaluation import EvaluatedOn, Incumbent
 from evaluator.program_files import Files
 from evaluator.remote import WorkerActivity, WorkerState
 from evaluator.untrusted import one_line
@@ -49,12 +50,23 @@ def distrust(run: RunContext, refuted: FalseWord | None) -> None:
         _record(run, refuted.worker, refuted.host, WorkerChange.EXPELLED, why=refuted.why)
 
 
+def distrust_late(run: RunContext, on: EvaluatedOn | None) -> None:
+    """Have a program scored again that is on record now, if its worker was expelled while that was under way."""
+    reader = run.archive.reader
+    expelled = None if on is None else reader.workers.get(on.worker)
+    if expelled is not None and expelled.change is WorkerChange.EXPELLED:
+        late = tuple(number for number in reader.unconfirmed_of(expelled.worker) if number not in reader.outdated)
+        run.archive.add(replace(expelled, rescore=late))
+
+
 def _record(run: RunContext, worker: str, host: str, change: WorkerChange, *, level: str = "", why: str = "") -> None:
     """Record what happened to a worker, unless that is on record as the last thing."""
     reader, name = run.archive.reader, one_line(worker, _MOST_NAME)
     last = reader.workers.get(name)
     if last is not None and last.change is change:
         return
+    if change is WorkerChange.LOST and (last is None or last.change is not WorkerChange.JOINED):
+        return  # it was none of the run's
     event = WorkerEvent(
         worker=name,
         host=one_line(host, _MOST_NAME),

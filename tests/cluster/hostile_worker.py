@@ -100,7 +100,6 @@ ODD: dict[str, Callable[[str], Any]] = {
     "number": lambda _: 5,
     "pickle": lambda _: Attack(),
     "sleeping": lambda _: Sleeping(),
-    "deadly": lambda _: Deadly(),
     "gigabyte": lambda _: (True, "x" * (1 << 30)),
     "hidden gigabyte": lambda _: Huge(),
     "nonsense": lambda _: (True, "[]"),
@@ -117,6 +116,8 @@ class HostileDesk:
     def call(self, function: str, text: str) -> Any:
         if KIND == "dead of" and function == EVALUATE and ARGUMENT in text:
             os._exit(1)
+        if KIND == "deadly of":
+            return Deadly() if function == EVALUATE and ARGUMENT in text else DESK.call(function, text)
         ok, result = DESK.call(function, text)
         return ODD[KIND](result) if function == EVALUATE else (ok, result)
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.remote import Versions, WorkerActivity, WorkerReport
+from evaluator.untrusted import one_line
 from evolve.cluster.describing import calibrate, refusal
-from evolve.cluster.frames import SeenWorker
+from evolve.cluster.frames import SeenWorker, short_name
 from evolve.cluster.roster import Member, Roster
 
 VERSIONS = Versions(evolve="1+a", evaluator="3-b", python="3.11", packages=("numpy 2.0",))
@@ -40,6 +41,22 @@ def picked(roster: Roster, avoid: frozenset[str] = NONE, only: str | None = None
     member = roster.pick(avoid, only)
     assert member is not None
     return member
+
+
+@given(st.lists(st.text() | st.text(min_size=50, max_size=90) | st.text("\x1b\u202e", min_size=10), max_size=8))
+def test_no_two_workers_have_one_name(names: list[str]) -> None:
+    short = {name: short_name(name) for name in names}
+    assert len({*short.values()}) == len(short)
+    assert all(one_line(name, 61) == name and len(name) <= 61 for name in short.values())
+    assert {short_name(name) for name in short.values() if len(name) == 61}.isdisjoint(short.values())
+
+
+def test_workers_that_come_and_go_for_ever_are_forgotten() -> None:
+    roster = opened(seen(1))
+    for number in range(2, 2000):
+        roster.see([seen(1), seen(number)])
+    assert len(roster.states(0.0)) == 1002
+    assert picked(roster).name == "w1"
 
 
 def test_one_worker_of_a_machine_reports_at_a_time() -> None:

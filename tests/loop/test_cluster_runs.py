@@ -16,6 +16,7 @@ import pytest
 
 from evaluator.task_files import load_task
 from evolve.archive.events import Status, WorkerChange
+from evolve.cluster.frames import short_name
 from evolve.cluster.local import LocalCluster
 from evolve.core.clusters import ClusterAddress
 from evolve.evaluation.elsewhere import is_drawn
@@ -182,6 +183,13 @@ def test_a_program_that_takes_three_workers_down_has_crashed(tmp_path: Path, sta
     assert count(tmp_path, "worker", change="lost") >= 1
 
 
+def test_a_program_whose_workers_end_the_broker_has_not_crashed(tmp_path: Path, started: Start) -> None:
+    with_hostile(tmp_path, started, "deadly of", MARK, steps=(MARK,), code=3)
+    with opened(tmp_path) as archive:
+        assert archive.statuses[1] is Status.MACHINE_LOST
+        assert len(archive.programs) == 1
+
+
 def test_where_the_initial_program_is_lost_too_the_generation_stays_open(tmp_path: Path, started: Start) -> None:
     there = tmp_path / "there"
     with_hostile(there, started, "dead", "", steps=(MARK,), code=3)
@@ -198,19 +206,20 @@ def test_where_the_initial_program_is_lost_too_the_generation_stays_open(tmp_pat
 # -- workers that are not honest ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("parallel", [1, 4])
+@pytest.mark.parametrize(("parallel", "given"), [(1, "a-liar"), (4, 200 * "\x1b[31m\n\u202e")])
 def test_a_better_programs_answers_make_no_best_and_their_worker_is_named(
-    tmp_path: Path, started: Start, parallel: int
+    tmp_path: Path, started: Start, parallel: int, given: str
 ) -> None:
+    name = short_name(given)
     with LocalCluster(1) as cluster:
-        hostile(started, cluster, "a-liar", "better", TRUE_ANSWERS)
+        hostile(started, cluster, given, "better", TRUE_ANSWERS)
         config = configured(tmp_path, 5 * STEPS, parallel=parallel)  # as many as the second worker needs to come
         ran = evolve(tmp_path, "run", config, "--name", "r", "--workers", address(cluster))
-    assert "worker a-liar on host" in ran.stdout
+    assert f"worker {name} on host" in ran.stdout
     assert "is expelled: it reported cost 4 on instance 0, and at home it is" in ran.stdout
     with opened(tmp_path) as archive:
-        assert archive.workers["a-liar"].change is WorkerChange.EXPELLED
-        assert archive.unconfirmed_of("a-liar") == []
+        assert archive.workers[name].change is WorkerChange.EXPELLED
+        assert archive.unconfirmed_of(name) == []
         assert list(archive.to_rescore) == []
         for program in archive.programs:
             assert program.combined_score == pytest.approx(true_score(archive.files(program).only))
