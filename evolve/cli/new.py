@@ -80,7 +80,7 @@ def _from_repository(arguments: argparse.Namespace) -> int:
     if made.tests is None:
         output.say("  the tests pass; their number is not known, so their exit status alone is the gate")
     else:
-        output.say(f"  {counted(made.tests, 'test')} pass; as many must pass for every program")
+        output.say(f"  {counted(made.tests, 'test')} passed; as many must pass for every program")
     unit = f" {options.measure.unit}".rstrip()
     output.say(
         f"  the benchmark measures {made.noise.median:.4g}{unit} ({options.measure.words}, "
