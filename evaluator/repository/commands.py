@@ -51,11 +51,17 @@ _KILLED: Final = 128
 
 
 class CommandFailed(Exception):
-    """Raised when a program's build, tests or benchmark fail. `detail` is one line, `feedback` goes to its author."""
+    """Raised when a program's build, tests or benchmark fail. `detail` is one line, `output` the end of what the
+    command printed."""
 
-    def __init__(self, outcome: Outcome, detail: str, feedback: str = "") -> None:
+    def __init__(self, outcome: Outcome, detail: str, output: str = "") -> None:
         super().__init__(detail)
-        self.outcome, self.detail, self.feedback = outcome, detail, feedback or detail
+        self.outcome, self.detail, self.output = outcome, detail, output
+
+    @property
+    def feedback(self) -> str:
+        """Both, for the program's author."""
+        return f"{self.detail}\n\nThe end of what it printed:\n{self.output}" if self.output else self.detail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,9 +227,7 @@ class RepositoryCommands:
 
     def _failed(self, outcome: Outcome, detail: str, ending: TreeEnding) -> CommandFailed:
         output = hide_addresses(end_of(self._shown(ending.output), _OUTPUT))
-        detail = hide_addresses(shorten_block(self._shown(detail)))
-        feedback = f"{detail}\n\nThe end of what it printed:\n{output}" if output else detail
-        return CommandFailed(outcome, detail, feedback)
+        return CommandFailed(outcome, hide_addresses(shorten_block(self._shown(detail))), output)
 
     def _shown(self, text: str) -> str:
         """A text without the paths of this machine, which belong in no record."""

@@ -196,7 +196,7 @@ class RepositoryEvaluator(SuiteEvaluator):
                     self._reference = self._open.enter_context(self.commands.tree(self.commands.unchanged))
                 except CommandFailed as failed:
                     raise TaskError(
-                        f"{self.repository.tree}: the build of the unchanged code fails: {failed.feedback}"
+                        f"{self.repository.tree}: the build of the unchanged code fails: {failed.detail}"
                     ) from None
             return self._reference
 
@@ -214,7 +214,7 @@ class RepositoryEvaluator(SuiteEvaluator):
             return tuple(runs)
         except CommandFailed as failed:
             raise TaskError(
-                f"{self.repository.tree}: the benchmark of the unchanged code fails: {failed.feedback}"
+                f"{self.repository.tree}: the benchmark of the unchanged code fails: {failed.detail}"
             ) from None
 
     # -- verdicts -------------------------------------------------------------------------------------------------

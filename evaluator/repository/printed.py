@@ -17,7 +17,7 @@ MOST_NUMBER: Final = 1e40
 _DIGITS: Final = 9
 """The most digits of a number of tests: more can become no float, and thousands no number."""
 _PYTEST: Final = re.compile(r"^=*[ \t]*((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [\d.:]", re.M)
-_PYTEST_RAN: Final = re.compile(r"(\d+) (?:passed|failed|errors?|xfailed|xpassed)\b")
+_PYTEST_RAN: Final = re.compile(r"(?<!\d)(\d+) (?:passed|failed|errors?|xfailed|xpassed)\b")
 _UNITTEST: Final = re.compile(r"^Ran (\d+) tests? in ", re.M)
 _UNITTEST_SKIPPED: Final = re.compile(r"^(?:OK|FAILED) \(.*?\bskipped=(\d+)", re.M)
 _CTEST: Final = re.compile(r"^\d+% tests passed, \d+ tests failed out of (\d+)", re.M)

@@ -422,9 +422,10 @@ class RunReader(State):
     def files(self, record: ProgramRecord) -> Files:
         """The files of a program. Raises ArchiveError when git has lost one."""
         where = f"{self.folder / GIT}: the program of generation {record.generation}"
-        if (blobs := self.blobs_of_several(record)) is not None:
-            return self._several(blobs, where)
-        source = self._file(record.commit, self.program_file)
+        entries = self.objects.files(record.commit)
+        if (folder := entries.get(PROGRAM_FOLDER)) is not None:
+            return self._several(self.objects.files_below(folder, most=MOST_FILES), where)
+        source = self._text_in(entries, self.program_file, record.commit)
         if len(source) > MAX_SOURCE_BYTES:
             raise ArchiveError(f"{where} is longer than {MAX_SOURCE_BYTES} characters, the most for a program")
         return Files.single(self.program_file, source)
@@ -466,7 +467,10 @@ class RunReader(State):
         raise ArchiveError(f"{self.folder / GIT}: the commit {commit} holds no answers ({why})")
 
     def _file(self, commit: str, name: str) -> str:
-        blob = self.objects.files(commit).get(name)
+        return self._text_in(self.objects.files(commit), name, commit)
+
+    def _text_in(self, entries: Mapping[str, str], name: str, commit: str) -> str:
+        blob = entries.get(name)
         if blob is None:
             raise ArchiveError(f"{self.folder / GIT}: the commit {commit} holds no {name}; restore it from a copy")
         return self.text(blob)

@@ -16,7 +16,7 @@ from evaluator.errors import EvaluatorError
 from evaluator.untrusted import one_line
 from evolve import __version__
 from evolve.cli.arguments import COMMANDS
-from evolve.core.errors import EvolveError
+from evolve.core.errors import EvolveError, UserCommandError
 from evolve.core.invocation import command
 
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (EvolveError, EvaluatorError) as error:
         from evolve.cli.output import complain
 
-        complain(str(error))
+        complain(str(error), below=error.output if isinstance(error, UserCommandError) else "")
         return error.exit_code
     except KeyboardInterrupt:
         sys.stderr.write("evolve: interrupted\n")

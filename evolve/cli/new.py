@@ -9,7 +9,7 @@ from evaluator.repository_task import Measure
 from evolve.apps.importing.bridge import OPENEVOLVE, SHINKA, hint_for_other_system
 from evolve.apps.importing.finding import SeveralConfigurationsError
 from evolve.apps.importing.task import from_openevolve, from_shinka
-from evolve.apps.repository.making import RepositoryOptions, UnchangedCodeError, make_task
+from evolve.apps.repository.making import RepositoryOptions, make_task
 from evolve.cli import output
 from evolve.core.errors import InputError
 from evolve.core.files import write_folder
@@ -73,19 +73,14 @@ def _from_repository(arguments: argparse.Namespace) -> int:
         test_count=arguments.test_count,
         dirty=arguments.dirty,
     )
-    try:
-        made = make_task(options, folder, tell=output.note)
-    except UnchangedCodeError as error:
-        for line in error.lines:
-            output.note(f"  {line}".rstrip(), whole=True)
-        raise
+    made = make_task(options, folder, tell=output.note)
     dirty = " with changes that are not committed" if made.dirty else ""
     output.say(f"{folder}: a task out of {arguments.from_repo} at {made.commit[:12]}{dirty}")
     output.say(f"  {counted(made.files, 'file')} may change, and each is what runs")
     if made.tests is None:
         output.say("  the tests pass; their number is not known, so their exit status alone is the gate")
     else:
-        output.say(f"  {counted(made.tests, 'test')} pass; as many must pass for every program")
+        output.say(f"  {counted(made.tests, 'test')} passed; as many must pass for every program")
     unit = f" {options.measure.unit}".rstrip()
     output.say(
         f"  the benchmark measures {made.noise.median:.4g}{unit} ({options.measure.words}, "

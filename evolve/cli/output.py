@@ -44,9 +44,11 @@ def agreed(question: str) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-def complain(message: str) -> None:
-    """Print one line on stderr, `evolve: <message>`, red on a terminal."""
+def complain(message: str, *, below: str = "") -> None:
+    """Print one line on stderr, `evolve: <message>`, red on a terminal; then the lines of `below`, untrusted."""
     _write_line(sys.stderr, f"evolve: {message}", Tone.BAD, whole=True)
+    if below:
+        _safe(sys.stderr).write(f"{untrusted.block(below)}\n")
 
 
 def show_warnings() -> None:

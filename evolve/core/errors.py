@@ -2,6 +2,7 @@
 
     EvolveError           raised on purpose; a command prints its message and ends with `exit_code`
     |-- InputError        2: a file, option or configuration key that the user gave is wrong
+    |   |-- UserCommandError  2: a command that the user gave fails; what it printed is shown, too
     |   |-- ProgramError  2: a program with a broken evolve block, too large, or not Python where it should be
     |   |-- UntrustedArchive  2: somebody else's run names code or endpoints that are not built in
     |   `-- ArchiveError  2: a run folder that is missing, locked, damaged or something else
@@ -23,6 +24,15 @@ class EvolveError(Exception):
 
 class InputError(EvolveError):
     """Raised when something that the user gave is wrong."""
+
+
+class UserCommandError(InputError):
+    """Raised when a command that the user gave fails. `output` holds lines to show below the message: what it printed,
+    untrusted."""
+
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(message)
+        self.output = output
 
 
 class ProgramError(InputError):

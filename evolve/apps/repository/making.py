@@ -29,9 +29,9 @@ from evaluator.repository_task import NOISE, PREPARED, TREE, Measure, tracked
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE, plain_name
-from evaluator.untrusted import block, one_line
+from evaluator.untrusted import one_line
 from evolve.apps.repository.checkout import Checkout, find_repository
-from evolve.core.errors import InputError
+from evolve.core.errors import InputError, UserCommandError
 from evolve.core.invocation import command
 
 _LIMITS: Final = {"cpu_total_s": 600, "wall_s": 1800, "memory_mb": 4096, "scratch_mb": 2048}
@@ -43,18 +43,6 @@ _SHORT_S: Final = 2.0
 _NOISY: Final = 0.05
 _REPEATS: Final = 5
 """Where a benchmark is as short and as noisy, a measurement is the median of five runs: other programs disturb some."""
-
-
-class UnchangedCodeError(InputError):
-    """Raised when a command fails on the unchanged code. `lines` end with what it printed."""
-
-    def __init__(self, option: str, failed: CommandFailed) -> None:
-        text = f"{option}: the unchanged code does not pass: {failed.detail}"
-        if re.search(r"No module named|command not found|not found", failed.feedback):
-            hint = command("new", "--help")
-            text += f". The commands see the system and the folders of your PATH, and no network (see: {hint})"
-        super().__init__(text)
-        self.lines = block(failed.feedback, 6000).split("\n") if failed.feedback != failed.detail else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +210,7 @@ def _prepare(made: Path, document: dict[str, Any], setup: str, confined: Sandbox
         with _commands_of(made, confined) as (_, commands), commands.tree(commands.unchanged) as tree:
             (made / PREPARED).write_bytes(commands.kept("setup", setup, tree))
     except CommandFailed as failed:
-        raise UnchangedCodeError("--setup", failed) from None
+        raise _refused("--setup", failed) from None
     if building is not None:
         document["repository"]["build"] = building
 
@@ -244,7 +232,7 @@ def _examined(
             try:
                 commands.measure(tree)
             except CommandFailed as failed:
-                raise UnchangedCodeError("--bench", failed) from None
+                raise _refused("--bench", failed) from None
             bench_s = time.monotonic() - began
     if tests.count is not None:
         document["repository"]["tests"] = tests.count
@@ -282,7 +270,7 @@ def _tree(commands: RepositoryCommands) -> Iterator[BuiltTree]:
         with commands.tree(commands.unchanged) as tree:
             yield tree
     except CommandFailed as failed:
-        raise UnchangedCodeError("--build", failed) from None
+        raise _refused("--build", failed) from None
 
 
 def _tests(commands: RepositoryCommands, tree: BuiltTree, options: RepositoryOptions) -> PassedTests:
@@ -290,12 +278,20 @@ def _tests(commands: RepositoryCommands, tree: BuiltTree, options: RepositoryOpt
     try:
         tests = commands.test(tree)
     except CommandFailed as failed:
-        raise UnchangedCodeError("--test", failed) from None
+        raise _refused("--test", failed) from None
     if tests.count == 0:
         raise InputError(f"--test {options.test}: no test ran, so that nothing would notice a broken program")
     if tests.count is None and options.test_count is not None:
         raise InputError(f"--test-count {options.test_count}: finds no number in what the tests print")
     return tests
+
+
+def _refused(option: str, failed: CommandFailed) -> UserCommandError:
+    output = failed.output
+    if re.search(r"No module named|command not found|not found", failed.feedback):
+        hint = command("new", "--help")
+        output += f"\nThe commands see the system and the folders of your PATH, and no network (see: {hint})."
+    return UserCommandError(f"{option}: the unchanged code does not pass: {failed.detail}", output)
 
 
 def _not_run(path: str, instead: str | None) -> str:
