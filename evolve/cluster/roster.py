@@ -114,7 +114,7 @@ class Roster:
         """The report of a worker that was opening."""
         if member.activity is not WorkerActivity.OPENING:  # expelled in the meantime
             return
-        member.level, member.host = one_line(report.level, 20), one_line(report.host, 60)
+        member.level, member.host = one_line(report.level, 20), one_line(report.host, 60) or "?"
         member.report, why = report, refusal(report, self._head, self._level)
         member.activity, member.why = (WorkerActivity.REFUSED if why else WorkerActivity.IDLE), why
 

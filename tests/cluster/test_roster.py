@@ -47,8 +47,18 @@ def picked(roster: Roster, avoid: frozenset[str] = NONE, only: str | None = None
 def test_no_two_workers_have_one_name(names: list[str]) -> None:
     short = {name: short_name(name) for name in names}
     assert len({*short.values()}) == len(short)
+    assert all(short.values())
     assert all(one_line(name, 61) == name and len(name) <= 61 for name in short.values())
     assert {short_name(name) for name in short.values() if len(name) == 61}.isdisjoint(short.values())
+
+
+def test_a_worker_without_a_host_has_a_mark() -> None:
+    roster = Roster(HEAD, "standard", 60)
+    roster.see([seen(1)])
+    (member,) = roster.to_open()
+    roster.open(member, 1)
+    roster.opened(member, replace(HEAD, host=""))
+    assert [worker.host for worker in roster.states(0.0)] == ["?"]
 
 
 def test_workers_that_come_and_go_for_ever_are_forgotten() -> None:
