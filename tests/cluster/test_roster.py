@@ -53,7 +53,7 @@ def test_no_two_workers_have_one_name(names: list[str]) -> None:
     assert {short_name(name) for name in short.values() if len(name) == 61}.isdisjoint(short.values())
 
 
-@pytest.mark.parametrize("text", ["", 60 * "\x1b", 10_000 * "a"])
+@pytest.mark.parametrize("text", ["", 60 * "\x1b", 10_000 * "a"], ids=["empty", "control", "long"])
 def test_a_host_and_a_level_fit_into_an_event_whatever_a_worker_reports(text: str) -> None:
     roster = Roster(HEAD, "standard", 60)
     roster.see([seen(1)])
