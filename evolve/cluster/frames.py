@@ -58,7 +58,7 @@ def short_name(name: str) -> str:
     """The name of a worker, which may be any text, in at most LONGEST_NAME + 1 printable characters. No two have one:
     a longer name ends with its digest, and is longer than those that have none."""
     line = one_line(name, LONGEST_NAME)
-    if len(line) <= LONGEST_NAME:
+    if 0 < len(line) <= LONGEST_NAME:
         return line
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{line[: LONGEST_NAME - len(digest)]}-{digest}"

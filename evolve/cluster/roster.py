@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from evaluator.remote import WorkerActivity, WorkerReport, WorkerState
+from evaluator.sandbox.layers import LEVELS
 from evaluator.untrusted import one_line
 from evolve.cluster.describing import refusal
-from evolve.cluster.frames import LONGEST_NAME, SeenWorker
+from evolve.cluster.frames import LONGEST_NAME, SeenWorker, short_name
 
 _LIVE: Final = frozenset({WorkerActivity.NEW, WorkerActivity.OPENING, WorkerActivity.IDLE, WorkerActivity.BUSY})
 _READY: Final = frozenset({WorkerActivity.IDLE, WorkerActivity.BUSY})
@@ -75,7 +76,7 @@ class Roster:
             del self._members[address]
 
     def _join(self, worker: SeenWorker) -> None:
-        name, host = one_line(worker.name, LONGEST_NAME + 1), one_line(worker.host, 60)
+        name, host = one_line(worker.name, LONGEST_NAME + 1), short_name(worker.host)
         member = Member(address=worker.address, name=name, machine=host, host=host)
         for address, other in [*self._members.items()]:
             if other.name == name and other.activity is WorkerActivity.LOST:
@@ -114,7 +115,7 @@ class Roster:
         """The report of a worker that was opening."""
         if member.activity is not WorkerActivity.OPENING:  # expelled in the meantime
             return
-        member.level, member.host = one_line(report.level, 20), one_line(report.host, 60)
+        member.level, member.host = (report.level if report.level in LEVELS else ""), short_name(report.host)
         member.report, why = report, refusal(report, self._head, self._level)
         member.activity, member.why = (WorkerActivity.REFUSED if why else WorkerActivity.IDLE), why
 

@@ -26,7 +26,7 @@ _CHANGES = {
     WorkerActivity.REFUSED: WorkerChange.REFUSED,
     WorkerActivity.EXPELLED: WorkerChange.EXPELLED,
 }
-_MOST_NAME = 200
+_MOST_NAME = 100
 _MOST_WHY = 900
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from evaluator.remote import Versions, WorkerActivity, WorkerReport
 from evaluator.untrusted import one_line
+from evolve.archive.events import WorkerChange, WorkerEvent, document_of, read_event
 from evolve.cluster.describing import calibrate, refusal
 from evolve.cluster.frames import SeenWorker, short_name
 from evolve.cluster.roster import Member, Roster
@@ -47,8 +48,22 @@ def picked(roster: Roster, avoid: frozenset[str] = NONE, only: str | None = None
 def test_no_two_workers_have_one_name(names: list[str]) -> None:
     short = {name: short_name(name) for name in names}
     assert len({*short.values()}) == len(short)
+    assert all(short.values())
     assert all(one_line(name, 61) == name and len(name) <= 61 for name in short.values())
     assert {short_name(name) for name in short.values() if len(name) == 61}.isdisjoint(short.values())
+
+
+@pytest.mark.parametrize("text", ["", 60 * "\x1b", 10_000 * "a"], ids=["empty", "control", "long"])
+def test_a_host_and_a_level_fit_into_an_event_whatever_a_worker_reports(text: str) -> None:
+    roster = Roster(HEAD, "standard", 60)
+    roster.see([seen(1)])
+    (member,) = roster.to_open()
+    roster.open(member, 1)
+    roster.opened(member, replace(HEAD, host=text, level=text))
+    (worker,) = roster.states(0.0)
+    assert worker.state is WorkerActivity.REFUSED
+    document = document_of(WorkerEvent(worker="w1", host=worker.host, change=WorkerChange.REFUSED, level=worker.level))
+    assert read_event(document | {"seq": 1, "t": 1.0})
 
 
 def test_workers_that_come_and_go_for_ever_are_forgotten() -> None:
