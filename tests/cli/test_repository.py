@@ -148,6 +148,12 @@ def test_the_tour_works_as_it_is_pasted(tmp_path: Path) -> None:
     assert "fresh pairs of runs" in page["believed"]["remeasured"]
     branches = git(tmp_path / "my-repo", "branch", "--list", "evolve/*").split()
     assert len(branches) == 1
+    subprocess.run(["git", "-C", tmp_path / "my-repo", "config", "user.name", ""], check=True)
+    again = [sys.executable, "-m", "evolve", "apply", "first", "best", "my-repo"]
+    nameless = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert nameless.returncode == 2
+    assert "git does not know who commits" in nameless.stderr
+    assert "git config --global user.name NAME" in nameless.stderr
     git(tmp_path / "my-repo", "switch", "--quiet", branches[0])
     tested = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=tmp_path / "my-repo", check=False)
     assert tested.returncode == 0
