@@ -151,8 +151,9 @@ def open_llm(
     return OpenAILLM(model, seed=seed, stopping=stopping, known=knowledge)
 
 
-def task_of_run(archive: RunReader, name: str, *, verb: str) -> Task:
-    """Load the task of a run, by its name or its present folder; `verb` is the command for the hint of an error.
+def task_of_run(archive: RunReader, name: str, *, verb: str, rest: Sequence[str | Path] = ()) -> Task:
+    """Load the task of a run, by its name or its present folder; `verb` is the command for the hint of an error, `rest`
+    what follows the run in it.
 
     Raises InputError when it is not there, or is another task.
     """
@@ -161,7 +162,7 @@ def task_of_run(archive: RunReader, name: str, *, verb: str) -> Task:
     except TaskError as missing:
         if Path(name).exists():
             raise
-        hint = command(verb, archive.folder, "--task", "FOLDER")
+        hint = command(verb, archive.folder, *rest, "--task", "FOLDER")
         raise InputError(f"{missing}. Name its present folder: {hint}") from None
     require_task_of(archive, task, named=name)
     return task

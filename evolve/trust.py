@@ -159,9 +159,11 @@ def _of_audit(audited: AuditedEvent) -> list[str]:
     return ["audited", json.dumps(document_of(audited), sort_keys=True)]
 
 
-def replayed_task(archive: RunReader, *, typed: str | None, trust: bool, verb: str = "replay") -> Task:
+def replayed_task(
+    archive: RunReader, *, typed: str | None, trust: bool, verb: str = "replay", rest: Sequence[str | Path] = ()
+) -> Task:
     """Load the task that scores a program of a run again: built in, typed by the user, or named by the user's own run.
-    `verb` is the command for the hint of an error.
+    `verb` is the command for the hint of an error, `rest` what follows the run in it.
 
     Raises InputError, and UntrustedArchive before any code of the task has run.
     """
@@ -170,10 +172,10 @@ def replayed_task(archive: RunReader, *, typed: str | None, trust: bool, verb: s
         if not trust and not is_own(archive):
             raise UntrustedArchive(
                 f"{archive.folder}: {_NOT_YOURS} the task folder {_shown(config.task)} ({_TASK_CODE}). It was not "
-                f"loaded. Name your own copy of the task: {command(verb, archive.folder, '--task', 'FOLDER')}"
+                f"loaded. Name your own copy of the task: {command(verb, archive.folder, *rest, '--task', 'FOLDER')}"
             )
-        return task_of_run(archive, config.task, verb=verb)
-    task = task_of_run(archive, typed or config.task, verb=verb)
+        return task_of_run(archive, config.task, verb=verb, rest=rest)
+    task = task_of_run(archive, typed or config.task, verb=verb, rest=rest)
     recorded = archive.identity.get("task_digest", task.digest)
     if typed is not None and recorded != task.digest:
         raise InputError(

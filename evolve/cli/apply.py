@@ -14,7 +14,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the branch, and end with 0. Raises InputError where the repository does not fit."""
     with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
-        task = replayed_task(archive, typed=arguments.task, trust=arguments.trust, verb="apply")
+        rest = arguments.program, arguments.path
+        task = replayed_task(archive, typed=arguments.task, trust=arguments.trust, verb="apply", rest=rest)
         if task.repository is None:
             raise InputError(f"{arguments.run_name}: the task {task.name!r} is not made of a repository")
         branch, commit = apply_to(archive, program, task.repository, arguments.path)

@@ -50,7 +50,8 @@ def _of_repository(arguments: argparse.Namespace) -> int:
         if arguments.patch:
             text = patch_text(archive, program)
         else:
-            task = replayed_task(archive, typed=arguments.task, trust=arguments.trust, verb="export")
+            rest = arguments.program, "--message"
+            task = replayed_task(archive, typed=arguments.task, trust=arguments.trust, verb="export", rest=rest)
             if task.repository is None:
                 raise InputError(f"--message: the task {task.name!r} is not made of a repository")
             text = message_text(archive, program, task.repository)

@@ -154,6 +154,10 @@ def test_the_tour_works_as_it_is_pasted(tmp_path: Path) -> None:
     assert nameless.returncode == 2
     assert "git does not know who commits" in nameless.stderr
     assert "git config --global user.name NAME" in nameless.stderr
+    elsewhere = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "somebody else's")}
+    foreign = subprocess.run(again, cwd=tmp_path, env=elsewhere, capture_output=True, text=True, check=False)
+    assert foreign.returncode == 2
+    assert "best my-repo --task FOLDER" in foreign.stderr
     git(tmp_path / "my-repo", "switch", "--quiet", branches[0])
     tested = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=tmp_path / "my-repo", check=False)
     assert tested.returncode == 0
