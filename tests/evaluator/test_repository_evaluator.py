@@ -16,7 +16,7 @@ from evaluator.repository.proof import unused_files
 from evaluator.repository_task import Repository
 from evaluator.task import Task
 from evaluator.task_files import load_task
-from tests.repository_tasks import DISTANCE, FASTER, SEARCH, changed, in_c, nearby_task, written
+from tests.repository_tasks import DISTANCE, SEARCH, changed, in_c, nearby_task, written
 
 COUNTING = (
     "def work(number):\n    return sum(each * each for each in range(number))\n",
@@ -141,22 +141,29 @@ def test_a_test_that_is_left_out_is_missed(evaluator: RepositoryEvaluator, uncha
 
 
 @pytest.mark.slow
-def test_a_faster_program_is_found_better_and_an_equal_one_is_not(
-    evaluator: RepositoryEvaluator, unchanged: Files
-) -> None:
-    faster = changed(unchanged, distance=FASTER)
-    evaluation = evaluator.evaluate(faster)
-    assert evaluation.correct
-    assert evaluation.pairs == 4
-    examined = evaluator.examine(faster, evaluation)
-    assert examined.against is not None
-    assert examined.against.is_better
-    assert examined.against.pairs in LOOKS
-    assert examined.combined_score == examined.against.times
-    assert Evaluation.from_json(examined.to_json()).to_json() == examined.to_json()
-    best = Incumbent(commit="b" * 40, program=faster, score=examined.combined_score)
-    same = changed(unchanged, distance=FASTER.replace("above", "over_it"))
-    again = evaluator.examine(same, evaluator.evaluate(same), best)
+def test_a_faster_program_is_found_better_and_an_equal_one_is_not(tmp_path: Path) -> None:
+    """By a number that the benchmark prints: what the noise of a busy machine hides is measured by a benchmark of ours
+    (`tests.benchmarks.pairs`)."""
+    small(tmp_path, measure="metric", metric=r"took ([\d.]+) s", direction="minimise")
+    bench = "from work import work\nprint(f'took {8 / getattr(work, \"speed\", 1)} s')\n"
+    (tmp_path / "repository" / "bench.py").write_text(bench)
+    task = load_task(str(tmp_path))
+    unchanged = task.initial_files()
+    faster = unchanged.changed({"work.py": unchanged["work.py"] + "\n\nwork.speed = 2\n"})
+    with RepositoryEvaluator(task, task.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate(faster)
+        assert evaluation.correct
+        assert evaluation.pairs == 4
+        examined = evaluator.examine(faster, evaluation)
+        assert examined.against is not None
+        assert examined.against.is_better
+        assert examined.against.times == pytest.approx(2)
+        assert examined.against.pairs in LOOKS
+        assert examined.combined_score == examined.against.times
+        assert Evaluation.from_json(examined.to_json()).to_json() == examined.to_json()
+        best = Incumbent(commit="b" * 40, program=faster, score=examined.combined_score)
+        same = faster.changed({"work.py": faster["work.py"] + "# as fast\n"})
+        again = evaluator.examine(same, evaluator.evaluate(same), best)
     assert again.correct
     assert again.against is not None
     assert again.against.than == best.commit
