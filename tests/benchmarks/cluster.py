@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -147,10 +147,10 @@ def throughput() -> None:
             print(f"CPU per candidate beyond its own: {sum(more.values()):.1f} ms ({shares})")
 
 
-def memory_mb() -> float:
-    """The proportional memory of this process and all below it."""
+def memory_mb(processes: Iterable[int]) -> float:
+    """The proportional memory of the processes."""
     total = 0
-    for process in [os.getpid(), *descendants(os.getpid())]:
+    for process in processes:
         try:
             lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
         except OSError:  # it has ended, or belongs to another user
@@ -162,7 +162,7 @@ def memory_mb() -> float:
 def scale() -> None:
     for workers in WORKERS:
         with sleeping_task() as task, cluster(task, workers, 1) as evaluator:
-            print(f"{workers} workers: {memory_mb():.0f} MB in all")
+            print(f"{workers} workers: {memory_mb([os.getpid(), *descendants(os.getpid())]):.0f} MB in all")
             for seconds in SLEEPS:
                 count = workers * max(2, round(min(ABOUT_S / seconds, 1000 / workers)))
                 sources = [one_file(f"# {seconds}\n# {number}\n") for number in range(count)]
