@@ -81,3 +81,24 @@ def test_a_script_of_another_name_is_asked_to_be_named(tmp_path, evolve):
     assert "with `script: FILE` for a script of another name" in evolve("score", program, "--task", tmp_path, code=2)
     (tmp_path / "task.yaml").write_text("description: none\n")
     assert "`script: FILE` names another script" in evolve("score", program, "--task", tmp_path, code=2)
+
+
+@pytest.mark.slow
+def test_each_worker_of_a_local_cluster_is_checked_and_an_evaluation_there(tmp_path, monkeypatch, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    document = evolve_json("doctor", "--workers", "dask:local:2", "--task", CURVE)
+    assert document["ok"] is True
+    names = ["cluster", "worker local-1", "worker local-2", "evaluation there"]
+    assert [check["name"] for check in document["checks"]] == names
+    assert "sandbox level" in document["checks"][1]["detail"]
+    assert "has the same verdict on" in document["checks"][3]["detail"]
+
+
+@pytest.mark.slow
+def test_where_no_scheduler_answers_doctor_says_how_to_start_a_worker(tmp_path, monkeypatch, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    document = evolve_json("doctor", "--workers", "dask://127.0.0.1:1", "--task", CURVE, code=1)
+    (check,) = document["checks"]
+    assert check["state"] == "broken"
+    assert "127.0.0.1:1" in check["detail"]
+    assert check["fix"].endswith("evolve worker dask://127.0.0.1:1")

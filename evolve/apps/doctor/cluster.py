@@ -1,6 +1,7 @@
 """Checks of a cluster: is there a scheduler, and which workers would evaluate programs of a task?"""
 
 import time
+from dataclasses import replace
 from typing import Final
 
 from evaluator.check import Check, Finding
@@ -10,39 +11,46 @@ from evaluator.places import DEFAULT_TASK
 from evaluator.program_files import Files
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerLost, WorkerState
 from evaluator.task_files import load_task
-from evolve.cluster.remote import ClusterRemote, open_remote
+from evolve.cluster.remote import ClusterRemote, Patience, open_remote
 from evolve.core.clusters import read_address
-from evolve.core.errors import MachineError
 from evolve.core.invocation import command
 
+_NONE_S: Final = 10.0
+"""How long a scheduler or a first worker is waited for."""
 _SETTLE_S: Final = 30.0
 _LOOK_S: Final = 0.2
 _UNSETTLED: Final = (WorkerActivity.NEW, WorkerActivity.OPENING)
 
 
 def check_cluster(address: str, task_name: str | None) -> list[Check]:
-    """Whether the scheduler answers, each of its workers, and an evaluation there. Raises InputError, TaskError."""
+    """Whether the scheduler answers, each of its workers, and an evaluation there. Raises InputError,
+    TaskError, MachineError."""
+    where = read_address(address)
     task = load_task(task_name or DEFAULT_TASK)
-    control = task.initial_files()
+    control, suite = task.initial_files(), task.suite()
+    patience = replace(Patience.for_suite(suite), none_s=_NONE_S)
     try:
         with (
-            open_evaluator(task, task.suite(), workers=1) as opened,
-            open_remote(read_address(address), task, opened.suite, control=control, level=opened.sandbox) as remote,
+            open_evaluator(task, suite, workers=1) as opened,
+            open_remote(where, task, opened.suite, control=control, level=opened.sandbox, patience=patience) as remote,
         ):
             home = require_travelling(opened, task)
             remote.wait_for_worker()
             checks = [Check("cluster", Finding.OK, f"{address} answers")]
-            checks += [_check_worker(worker) for worker in _settled(remote)]
+            checks += [_check_worker(worker) for worker in _settled(remote, where.local)]
             return [*checks, _check_evaluation(home, remote, control)]
-    except (EvaluatorError, MachineError) as cause:
-        fix = f"start a worker with: {command('worker', address)}"
+    except EvaluatorError as cause:
+        fix = f"start a worker with: {command('worker', address)}" if where.scheduler else "look at this machine's load"
         return [Check("cluster", Finding.BROKEN, str(cause), fix)]
 
 
-def _settled(remote: ClusterRemote) -> tuple[WorkerState, ...]:
-    """The workers, once each has reported on itself or had time for it."""
+def _settled(remote: ClusterRemote, fewest: int) -> tuple[WorkerState, ...]:
+    """The workers, once there are so many and each has reported on itself, or had time for it."""
     deadline = time.monotonic() + _SETTLE_S
-    while any(worker.state in _UNSETTLED for worker in remote.workers()) and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        states = [worker.state for worker in remote.workers()]
+        if len(states) >= fewest and not any(state in _UNSETTLED for state in states):
+            break
         time.sleep(_LOOK_S)
     return remote.workers()
 
