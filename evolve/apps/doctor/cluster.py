@@ -5,7 +5,7 @@ from typing import Final
 
 from evaluator.check import Check, Finding
 from evaluator.errors import EvaluatorError
-from evaluator.opening import Travelling, open_evaluator, require_travelling
+from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.places import DEFAULT_TASK
 from evaluator.program_files import Files
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerLost, WorkerState
@@ -29,11 +29,10 @@ def check_cluster(address: str, task_name: str | None) -> list[Check]:
             open_evaluator(task, task.suite(), workers=1) as opened,
             open_remote(read_address(address), task, opened.suite, control=control, level=opened.sandbox) as remote,
         ):
-            home = require_travelling(opened, task)
             remote.wait_for_worker()
             checks = [Check("cluster", Finding.OK, f"{address} answers")]
             checks += [_check_worker(worker) for worker in _settled(remote)]
-            return [*checks, _check_evaluation(home, remote, control)]
+            return [*checks, _check_evaluation(opened, remote, control)]
     except (EvaluatorError, MachineError) as cause:
         fix = f"start a worker with: {command('worker', address)}"
         return [Check("cluster", Finding.BROKEN, str(cause), fix)]
@@ -63,7 +62,7 @@ def _check_worker(worker: WorkerState) -> Check:
     )
 
 
-def _check_evaluation(home: Travelling, remote: ClusterRemote, control: Files) -> Check:
+def _check_evaluation(home: OpenedEvaluator, remote: ClusterRemote, control: Files) -> Check:
     """Whether the initial program has the same verdict there and here."""
     try:
         there = RemoteEvaluator(home, remote).evaluate(control)
