@@ -17,6 +17,7 @@ HUGE: Final = 1e12
 """From here on a number is shown in powers of ten."""
 DECIMALS: Final = 4
 """Of a value that is not whole."""
+_LEAST_PERCENT: Final = 0.1
 
 
 class Direction(StrEnum):
@@ -58,12 +59,20 @@ class Objective:
         text = f"{value:.0f}" if value == int(value) else f"{value:.{DECIMALS}f}"
         return f"{value:.2g}" if value and not float(text) else text
 
-    def worded(self, change: float) -> str:
-        """A change of the value in words, without a sign: `5 slots better`, `0.0123 worse`, `the same`."""
+    def worded(self, change: float, reached: float | None = None) -> str:
+        """A change of the value in words, without a sign: `5 slots better`, `0.0123 worse`, `the same`. With the value
+        that it `reached`, a change of how many times better something is: `25 % better`."""
         if not change:
             return "the same"
-        unit = f" {self.unit}" if self.unit else ""
-        return f"{self.amount(abs(change))}{unit} {'better' if change * self.direction.sign > 0 else 'worse'}"
+        how = "better" if change * self.direction.sign > 0 else "worse"
+        if self.unit != GAIN_UNIT:
+            unit = f" {self.unit}" if self.unit else ""
+            return f"{self.amount(abs(change))}{unit} {how}"
+        before = 0.0 if reached is None else reached - change
+        if before <= 0:  # "0.5 times better" would read as a ratio
+            return f"{self.amount(abs(change))} {how}"
+        percent = 100 * abs(change) / before
+        return f"{percent:{'.1f' if percent >= _LEAST_PERCENT else '.2g'}} % {how}"
 
     def scale(self, score: float, value: float | None) -> "Objective":
         """The objective to show a score by: this one where the score is the metric or its negative, else the score."""

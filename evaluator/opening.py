@@ -1,6 +1,5 @@
-"""Opens the evaluator of a task: it calls the entry point of programs, or runs the task's script."""
+"""Opens the evaluator of a task: it calls the entry point of programs, or runs a script or a repository's commands."""
 
-from evaluator.errors import TaskError
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.program_files import Files
 from evaluator.repository.evaluator import RepositoryEvaluator
@@ -8,9 +7,7 @@ from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.script import ScriptEvaluator
 from evaluator.task import Suite, Task
 
-Travelling = SandboxedEvaluator | ScriptEvaluator
-"""Evaluators whose programs may run on another machine."""
-OpenedEvaluator = Travelling | RepositoryEvaluator
+OpenedEvaluator = SandboxedEvaluator | ScriptEvaluator | RepositoryEvaluator
 
 
 def open_evaluator(
@@ -29,13 +26,3 @@ def open_evaluator(
     if task.repository is not None:
         kind = RepositoryEvaluator
     return kind(task, suite, workers=workers, control=control, confined=confined, alone=alone, seed=seed)
-
-
-def require_travelling(evaluator: OpenedEvaluator, task: Task) -> Travelling:
-    """The evaluator, where its programs may run on another machine. Raises TaskError for a repository task."""
-    if isinstance(evaluator, RepositoryEvaluator):
-        raise TaskError(
-            f"{task.folder}: the programs of a repository are measured on one machine, so they cannot be evaluated "
-            "on a cluster; give a number of processes in the place of the cluster (workers)"
-        )
-    return evaluator

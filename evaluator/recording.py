@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 
 from evaluator.evaluation import Outcome
 from evaluator.input_files import read_as
+from evaluator.pairs import Pair
 from evaluator.sandbox.exchange import AnsweringProcess, Exchange
 from evaluator.sandbox.protocol import Fault, ProtocolError, check_depth, strict_json
 from evaluator.sandbox.supervisor import Candidate
@@ -96,12 +97,29 @@ class ScriptRecording:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairedRecording:
+    """A program of a repository: its tests and its pairs with unchanged code. `failure`, `detail` and `output` are
+    those of the command that failed. `tests` is None where their number is not known, `own` the median measurement."""
+
+    failure: Outcome | None = None
+    detail: str = ""
+    output: str = ""
+    tests: int | None = None
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    peak_memory_mb: float = 0.0
+    pairs: tuple[Pair, ...] = ()
+    own: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
     """What a machine records of one evaluation. One field is set, or none: the recording is longer than
     `MOST_RECORDED`, or the task's own code failed. `takes_worker_down` is the sentence of `evaluator.blame`."""
 
     process: ProcessRecording | None = None
     script: ScriptRecording | None = None
+    paired: PairedRecording | None = None
     takes_worker_down: str | None = None
 
 
@@ -111,7 +129,7 @@ def read_recording(document: object) -> Recording:
         recording = read_as(Recording, document)
     except ValueError as cause:
         raise RecordingMismatch(f"its report has another shape ({type(cause).__name__})") from None
-    kinds = [recording.process, recording.script, recording.takes_worker_down]
+    kinds = [recording.process, recording.script, recording.paired, recording.takes_worker_down]
     if sum(kind is not None for kind in kinds) > 1:
         raise RecordingMismatch("its report has several endings")
     _check_sizes(recording)
@@ -124,6 +142,10 @@ def _check_sizes(recording: Recording) -> None:
         script = recording.script.bare
         texts += [script.detail, *recording.script.places]
         amounts += [script.cpu_s, script.wall_s, script.peak_memory_mb]
+    if recording.paired is not None:
+        texts += [recording.paired.detail, recording.paired.output]
+        paired = recording.paired
+        amounts += [paired.cpu_s, paired.wall_s, paired.peak_memory_mb, paired.tests or 0]
     if recording.process is not None:
         amounts.append(recording.process.peak_memory_mb)
         for turn in recording.process.turns:

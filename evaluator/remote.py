@@ -12,7 +12,7 @@ from typing import Final, Protocol, Self
 from evaluator.errors import TaskError
 from evaluator.evaluation import EvaluatedOn, Evaluation, Incumbent, InstanceResult, OrderRange
 from evaluator.input_files import read_as
-from evaluator.opening import Travelling
+from evaluator.opening import OpenedEvaluator
 from evaluator.program_files import Files
 from evaluator.recording import MOST_RECORDED, Recording, RecordingMismatch, read_recording
 from evaluator.sandbox.protocol import strict_json
@@ -151,7 +151,7 @@ class RemoteEvaluator:
     """Evaluates on `remote` and judges at home, by the evaluator `home` of the same suite. Speed is measured at home:
     times of two machines do not compare."""
 
-    def __init__(self, home: Travelling, remote: Remote, *, timed: bool = False) -> None:
+    def __init__(self, home: OpenedEvaluator, remote: Remote, *, timed: bool = False) -> None:
         """`timed`: the clock is the score."""
         self.home, self.remote = home, remote
         self.suite, self.version = home.suite, home.version
@@ -208,7 +208,7 @@ class RemoteEvaluator:
         self.home.close()
 
 
-def record(home: Travelling, program: Files, *, host: str, worker: str) -> Reported:
+def record(home: OpenedEvaluator, program: Files, *, host: str, worker: str) -> Reported:
     """What a worker reports of a program: nothing where the task's own code is wrong, which the head finds out itself.
     Raises HarnessError and EvaluationCancelled."""
     try:

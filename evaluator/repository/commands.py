@@ -20,6 +20,7 @@ from evaluator.evaluation import Outcome
 from evaluator.feedback import hide_addresses, shorten_block
 from evaluator.program_files import Files
 from evaluator.repository.matching import PatternTooSlow
+from evaluator.repository.own_folder import OwnFolder
 from evaluator.repository.packing import pack_frozen, pack_program, refused_path
 from evaluator.repository.printed import (
     LEAST_NUMBER,
@@ -90,19 +91,34 @@ class RepositoryCommands:
         self._sandbox, self._turns = sandbox, turns
         self._readable = tuple(readable_of(repository.path))
         self.unchanged = repository.program()
-        self._folder = tempfile.TemporaryDirectory(prefix="evolve-repository-")
-        self._frozen = Path(self._folder.name) / "frozen.tar"
+        self._folder = OwnFolder()
+        self._frozen = self._folder.path / "frozen.tar"
         pack_frozen(repository, self._frozen)
 
     def close(self) -> None:
         """Remove the packed files."""
-        self._folder.cleanup()
+        self._folder.close()
+
+    def check(self, program: Files) -> None:
+        """Raises CommandFailed for a program that is not run: a file may not change, is no text, or is too large."""
+        path = refused_path(self._repository, program)
+        if path is not None:
+            allowed = self._repository.program_folder.allowed()
+            raise CommandFailed(Outcome.LOAD_ERROR, f"{path} may not change: {allowed}")
+        for path, text in program.items():
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError as cause:
+                detail = f"{path} cannot be written as UTF-8 (character {cause.start})"
+                raise CommandFailed(Outcome.LOAD_ERROR, detail) from None
+        if excess := program.excess():
+            raise CommandFailed(Outcome.LOAD_ERROR, excess)
 
     @contextmanager
     def tree(self, program: Files) -> Iterator[BuiltTree]:
         """The program, built. Raises CommandFailed."""
-        self._check(program)
-        with tempfile.TemporaryDirectory(dir=self._folder.name) as folder:
+        self.check(program)
+        with tempfile.TemporaryDirectory(dir=self._folder.path) as folder:
             packed, built = Path(folder) / "program.tar", Path(folder) / _BUILT
             pack_program(self._repository, program, self.unchanged, packed)
             prepared = () if self._repository.prepared is None else (self._repository.prepared,)
@@ -173,21 +189,6 @@ class RepositoryCommands:
         return self._run(tree, (_RUN, "sh", command)).output
 
     # -- one run --------------------------------------------------------------------------------------------------
-
-    def _check(self, program: Files) -> None:
-        """Raises CommandFailed for a program with a file that may not change."""
-        path = refused_path(self._repository, program)
-        if path is not None:
-            allowed = self._repository.program_folder.allowed()
-            raise CommandFailed(Outcome.LOAD_ERROR, f"{path} may not change: {allowed}")
-        for path, text in program.items():
-            try:
-                text.encode("utf-8")
-            except UnicodeEncodeError as cause:
-                detail = f"{path} cannot be written as UTF-8 (character {cause.start})"
-                raise CommandFailed(Outcome.LOAD_ERROR, detail) from None
-        if excess := program.excess():
-            raise CommandFailed(Outcome.LOAD_ERROR, excess)
 
     def _run(self, tree: BuiltTree, script: tuple[str, ...], *, result: str = "") -> TreeEnding:
         path = {"PATH": ":".join(self._repository.path)} if self._repository.path else {}

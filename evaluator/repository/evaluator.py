@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -48,12 +48,14 @@ from evaluator.pairs import (
     ratio_of,
 )
 from evaluator.program_files import Files
-from evaluator.repository.commands import BuiltTree, CommandFailed, PassedTests, RepositoryCommands
+from evaluator.recording import Recording
+from evaluator.repository.assessment import Assessment, assessment_of, recorded_failure
+from evaluator.repository.commands import BuiltTree, CommandFailed, RepositoryCommands
 from evaluator.repository_task import Repository
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
-from evaluator.suite_evaluator import SuiteEvaluator
+from evaluator.suite_evaluator import RecordingEvaluator
 
 SKIPPED: Final = ("hash seed", "names", "order")
 _NOISE_KEPT: Final = 256
@@ -65,16 +67,7 @@ _NO_SCORE: Final = 0.0
 _UNCOUNTED: Final = "The tests pass (how many is not known, so their exit status alone is the gate)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Assessment:
-    """A program that passed its tests, and its pairs with the unchanged code (none of the unchanged code itself)."""
-
-    tests: PassedTests
-    pairs: tuple[Pair, ...]
-    own: float  # the median measurement of the program
-
-
-class RepositoryEvaluator(SuiteEvaluator):
+class RepositoryEvaluator(RecordingEvaluator):
     """Scores programs by the repository's own tests and benchmark."""
 
     def _start(self, confined: SandboxOptions) -> None:
@@ -104,6 +97,36 @@ class RepositoryEvaluator(SuiteEvaluator):
                 return self._scored(self._assessed(program))
             except CommandFailed as failed:
                 return self._failed(failed)
+
+    def refuse(self, program: Files) -> Evaluation | None:
+        """See RecordingEvaluator."""
+        try:
+            self.commands.check(program)
+        except CommandFailed as failed:
+            return self._failed(failed)
+        return None
+
+    def record(self, program: Files) -> Recording:
+        """See RecordingEvaluator."""
+        try:
+            return self._assessed(program).recorded()
+        except CommandFailed as failed:
+            return recorded_failure(failed)
+
+    def play(self, program: Files, recording: Recording) -> Evaluation:
+        """See RecordingEvaluator. What another machine measured is its word: the evaluation is self-judged."""
+        try:
+            evaluation = self._scored(assessment_of(recording, self.repository, program, self.commands.unchanged))
+        except CommandFailed as failed:
+            evaluation = self._failed(failed)
+        return replace(evaluation, self_judged=True)
+
+    def require_unchanged(self) -> None:
+        """Raises TaskError where the unchanged code does not pass on this machine."""
+        try:
+            self._assessed(self.commands.unchanged)
+        except CommandFailed as failed:
+            raise TaskError(f"the unchanged code does not pass here: {failed.detail}") from None
 
     def evaluate_one(self, program: Files, place: int) -> InstanceResult:
         """The result of the program: a repository is one instance."""
@@ -152,17 +175,17 @@ class RepositoryEvaluator(SuiteEvaluator):
 
     # -- measuring ------------------------------------------------------------------------------------------------
 
-    def _assessed(self, program: Files) -> _Assessment:
+    def _assessed(self, program: Files) -> Assessment:
         """Raises CommandFailed."""
         with self.commands.tree(program) as tree:
             tests = self.commands.test(tree)
             with OF_THIS_PROCESS.alone(self._cancellation):  # two programs would slow each other
                 if program == self.commands.unchanged:
-                    return _Assessment(tests=tests, pairs=(), own=self.commands.measure(tree))
+                    return Assessment(tests=tests, pairs=(), own=self.commands.measure(tree))
                 pairs = tuple(self._pairs_with(self._unchanged(), tree, ORDINARY))
         references = [pair.reference for pair in pairs]
         self._noise.add(references)
-        return _Assessment(tests=tests, pairs=pairs, own=statistics.median(pair.candidate for pair in pairs))
+        return Assessment(tests=tests, pairs=pairs, own=statistics.median(pair.candidate for pair in pairs))
 
     def _compared(self, tree: BuiltTree, best: Incumbent | None) -> PairedFinding:
         """Raises CommandFailed."""
@@ -219,7 +242,7 @@ class RepositoryEvaluator(SuiteEvaluator):
 
     # -- verdicts -------------------------------------------------------------------------------------------------
 
-    def _scored(self, assessment: _Assessment) -> Evaluation:
+    def _scored(self, assessment: Assessment) -> Evaluation:
         tests, repository = assessment.tests, self.repository
         times = ratio_of([self._log(pair) for pair in assessment.pairs]).times if assessment.pairs else 1.0
         metrics = {self._task.objective.metric: times, "benchmark": assessment.own}

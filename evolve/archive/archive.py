@@ -500,7 +500,7 @@ def _result(record: ProgramRecord, parent: ProgramRecord | None) -> str:
         return score
     change = value - (parent.combined_score if parent.value is None else parent.value)
     scale = SCORE_ITSELF if record.value is None else record.objective
-    return f"{score}, {scale.worded(change)}"
+    return f"{score}, {scale.worded(change, value)}"
 
 
 def _body(description: str) -> str:

@@ -1,29 +1,32 @@
 """A task's folder as one text, for workers that do not have it.
 
-Hidden files, runs and caches are left out. What `task.yaml` names outside of the folder does not travel, the files that
-ship with the packages excepted: a worker has those.
+Hidden files, runs and caches are left out, but for the tracked files of a repository. What `task.yaml` names outside of
+the folder does not travel, the files that ship with the packages excepted: a worker has those.
 """
 
 import base64
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
 from evaluator.errors import TaskError
 from evaluator.input_files import read_as
 from evaluator.places import content_of
+from evaluator.repository_task import tracked
 from evaluator.task import Task
 from evaluator.task_files import MOST_BYTES, MOST_FILES, files_of_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedFile:
-    """One file: its path in the folder, its bytes in base64."""
+    """One file: its path in the folder, its bytes in base64; of a link of a repository, what it leads to."""
 
     path: str
     content: str
     executable: bool
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +38,14 @@ class PackedTask:
 
 
 def pack(task: Task) -> str:
-    """The folder of a task as text. Raises TaskError for a link, and for a folder that is too large."""
+    """The folder of a task as text. Raises TaskError for a link that no repository has, and for a folder that is too
+    large."""
     files, total = list[PackedFile](), 0
-    for path in files_of_folder(task.folder):
+    for path in _files_of(task):
+        name = path.relative_to(task.folder).as_posix()
+        if path.is_symlink():
+            files.append(PackedFile(path=name, content="", executable=False, link=str(path.readlink())))
+            continue
         content = content_of(path)
         total += len(content)
         if len(files) == MOST_FILES or total > MOST_BYTES:
@@ -47,12 +55,22 @@ def pack(task: Task) -> str:
             )
         files.append(
             PackedFile(
-                path=path.relative_to(task.folder).as_posix(),
+                path=name,
                 content=base64.b64encode(content).decode("ascii"),
                 executable=bool(path.stat().st_mode & 0o100),
             )
         )
     return json.dumps(asdict(PackedTask(name=task.folder.name, files=tuple(files))))
+
+
+def _files_of(task: Task) -> Iterator[Path]:
+    """The files that travel. Raises TaskError."""
+    repository = task.repository
+    if repository is None:
+        yield from files_of_folder(task.folder)
+        return
+    yield from (path for path in sorted(task.folder.iterdir()) if path.is_file() and not path.name.startswith("."))
+    yield from (repository.tree / path for path in tracked(repository.tree))
 
 
 def digest_of(packed: str) -> str:
@@ -69,6 +87,9 @@ def unpack(packed: str, into: Path) -> Path:
     for file in task.files:
         path = folder / _inside(file.path)
         path.parent.mkdir(parents=True, exist_ok=True)
+        if file.link:
+            path.symlink_to(file.link)
+            continue
         path.write_bytes(base64.b64decode(file.content, validate=True))
         path.chmod(0o755 if file.executable else 0o644)
     return folder

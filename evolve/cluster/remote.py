@@ -20,9 +20,11 @@ from queue import SimpleQueue
 from typing import Any, Final, Self
 
 from evaluator.errors import HarnessError
+from evaluator.pairs import ORDINARY
 from evaluator.program_files import Files
 from evaluator.recording import RecordingMismatch
 from evaluator.remote import ConnectionLost, Reported, WorkerActivity, WorkerLost, WorkerReport, WorkerState
+from evaluator.repository_task import Repository
 from evaluator.sandbox.turns import SLICE_S, Cancellation
 from evaluator.task import Suite, Task
 from evaluator.untrusted import one_line
@@ -53,6 +55,8 @@ from evolve.core.invocation import anywhere
 
 _CLOSING_S: Final = 5.0
 _PAUSE_S: Final = 1.0
+_BUILDS_AND_TESTS: Final = 3
+"""Commands of a repository's program: its build and that of the unchanged code, and its tests."""
 
 
 class OpenScheduler(UserWarning):
@@ -71,9 +75,14 @@ class Patience:
     none_s: float = 60.0
 
     @classmethod
-    def for_suite(cls, suite: Suite) -> Self:
-        """The patience for a suite: three tries of a program at its limit, and a minute."""
-        return cls(evaluation_s=3 * suite.limits.wall_total_s + 60)
+    def for_suite(cls, suite: Suite, repository: Repository | None = None) -> Self:
+        """The patience for a suite: three tries of a program at its limit, and a minute. The limit of a repository is
+        that of each of its commands."""
+        limit_s = suite.limits.wall_total_s
+        if repository is None:
+            return cls(evaluation_s=3 * limit_s + 60)
+        runs = _BUILDS_AND_TESTS + 2 * ORDINARY * repository.repeats
+        return cls(evaluation_s=runs * limit_s + 60, opening_s=(_BUILDS_AND_TESTS + repository.repeats) * limit_s + 60)
 
 
 @dataclass(slots=True)
@@ -407,7 +416,7 @@ def open_remote(
     packed = pack(task)
     opening = Opening(digest=digest_of(packed), packed=packed, suite=suite.name, control=control.to_json())
     head = describe(task, suite, level=level, worker="head")
-    patience = Patience.for_suite(suite) if patience is None else patience
+    patience = Patience.for_suite(suite, task.repository) if patience is None else patience
     with ExitStack() as stack:
         scheduler = address.scheduler
         if address.local:

@@ -10,9 +10,10 @@ from typing import Final
 
 from evaluator.errors import EvaluatorError
 from evaluator.input_files import read_as
-from evaluator.opening import Travelling, open_evaluator, require_travelling
+from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.program_files import Files
 from evaluator.remote import WorkerReport, record
+from evaluator.repository.evaluator import RepositoryEvaluator
 from evaluator.task_files import load_task
 from evolve.cluster.describing import describe
 from evolve.cluster.packing import digest_of, unpack
@@ -55,7 +56,7 @@ class Desk:
         self._name = "worker"
         self._turn = threading.Lock()
         self._key = ("", "")
-        self._evaluator: Travelling | None = None
+        self._evaluator: OpenedEvaluator | None = None
         self._report: WorkerReport | None = None
         self._folder = Path(tempfile.gettempdir())
 
@@ -86,8 +87,9 @@ class Desk:
             folder = Path(tempfile.mkdtemp(prefix="task-", dir=self._folder))
             task = load_task(str(unpack(opening.packed, folder)))
             suite = task.suite(opening.suite)
-            opened = open_evaluator(task, suite, workers=1, control=Files.of(opening.control))
-            self._evaluator = require_travelling(opened, task)
+            self._evaluator = open_evaluator(task, suite, workers=1, control=Files.of(opening.control))
+            if isinstance(self._evaluator, RepositoryEvaluator):  # else every program would seem to fail
+                self._evaluator.require_unchanged()
             self._report = describe(task, suite, level=self._evaluator.sandbox, worker=self._name)
             self._key = key
         return self._report.to_json()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from evaluator.evaluation import Evaluation, Incumbent
-from evaluator.opening import open_evaluator, require_travelling
+from evaluator.opening import open_evaluator
 from evaluator.program_files import Files
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerState
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
@@ -164,14 +164,13 @@ def open_evaluators(
             held_out = others(task.suite(chosen.held_out))  # bests are rare: one worker does
             stack.enter_context(held_out)
         elsewhere = None
-        if cluster is not None and not task.uses_clock:  # times of two machines do not compare
+        if cluster is not None and task.reference is None:  # times of two machines do not compare
             from evolve.cluster.remote import open_remote  # runs without a cluster do not need it
 
-            home = require_travelling(evaluator, task)
-            level = confined.require_level or home.sandbox
+            level = confined.require_level or evaluator.sandbox
             remote = stack.enter_context(open_remote(cluster, task, chosen, control=control, level=level))
             remote.wait_for_worker()  # a wrong address is found before anything is written
-            elsewhere = Elsewhere(RemoteEvaluator(home, remote), control)
+            elsewhere = Elsewhere(RemoteEvaluator(evaluator, remote), control)
         yield EvaluatorPair(
             task=task, evaluator=evaluator, held_out=held_out, others=others, elsewhere=elsewhere, seed=seed
         )

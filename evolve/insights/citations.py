@@ -143,7 +143,7 @@ def cite_step(facts: Sequence[Fact], *, cut: bool = False) -> Citation:
     if facts[0].correct and facts[-1].correct:
         change = scores[-1] - scores[0]
         within = not compared(scores[-1], facts[-1].spread, scores[0], facts[0].spread)
-        differs = f"{facts[-1].scale.worded(change)}{' within the spread' * within}"
+        differs = f"{facts[-1].scale.worded(change, scores[-1])}{' within the spread' * within}"
         stated += f", {'no change' if abs(change) <= SAME else differs}"
     return Citation(generations=numbers, shown=f"generation {names} ({stated})")
 

@@ -156,9 +156,10 @@ class Fact:
     @property
     def worded_change(self) -> str:
         """How it differs from its base: `5 slots better`; "" where that cannot be said."""
-        if self.change is None:
+        if self.change is None or self.combined_score is None:
             return ""
-        worded = self.scale.worded(self.change * self.sign if abs(self.change) > SAME else 0.0)
+        change = self.change * self.sign if abs(self.change) > SAME else 0.0
+        worded = self.scale.worded(change, self.combined_score * self.sign)
         return f"{worded}{BY_MEDIANS if self.medians else ''}"
 
     @property

@@ -23,10 +23,11 @@ _DYNAMIC: Final = re.compile(  # what may bind a name by its text
 _WHOLE: Final = ast.expr | ast.keyword | ast.Expr | ast.Assign | ast.AugAssign | ast.Return | ast.Raise
 
 
-def check_names(source: str, *, parent_source: str, parent_works: bool, entry_point: str) -> None:
+def check_names(source: str, *, parent_source: str, parent_works: bool, entry_point: str, path: str = "") -> None:
     """Raise PatchError if every run of `source` reads a name that is not defined, and a parent that works does not.
 
-    `source` is Python, and only itself binds names in it: it is executed, then `entry_point` is called.
+    `source` is Python, and only itself binds names in it: it is executed, then `entry_point` is called ("": nothing).
+    `path` names the file among several.
     """
     undefined = undefined_names(source, entry_point)
     if undefined and parent_works:
@@ -34,8 +35,9 @@ def check_names(source: str, *, parent_source: str, parent_works: bool, entry_po
         undefined = [name for name in undefined if name.id not in harmless]
     if undefined:
         lines = split_lines(source)
+        where = f"{path}, " if path else ""
         faults = [
-            f"line {n.lineno}: name `{n.id}` is not defined\n{n.lineno:5d} | {shown(lines[n.lineno - 1])}"
+            f"{where}line {n.lineno}: name `{n.id}` is not defined\n{n.lineno:5d} | {shown(lines[n.lineno - 1])}"
             for n in undefined
         ]
         raise PatchError(

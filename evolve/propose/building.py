@@ -56,8 +56,8 @@ def build_program(
 
     `known` maps the hash of a normalised program to the generation that has it already and its outcome, or None.
     Unless the task has a script, which may bind names in a program, no run may be certain to miss a name, but
-    for what a parent that works has, too. Raises PatchError (with a message for the model), and Duplicate for a program
-    that is known.
+    for what a parent that works has, too; of a repository each file is loaded, as `evolve new` has shown. Raises
+    PatchError (with a message for the model), and Duplicate for a program that is known.
     """
     problem = problem_of(answer, kind)
     if problem is not None:
@@ -70,6 +70,8 @@ def build_program(
         raise Duplicate(*before)
     if task.calls_entry_point:
         check_names(files.only, parent_source=parent.only, parent_works=parent_works, entry_point=task.entry_point)
+    elif task.repository is not None:
+        _check_modules(files, parent, parent_works=parent_works)
     return NewProgram(
         patch=patch,
         files=files,
@@ -77,3 +79,11 @@ def build_program(
         features=features_of(parent, files),
         lines=lines_changed_of(parent, files),
     )
+
+
+def _check_modules(files: Files, parent: Files, *, parent_works: bool) -> None:
+    """Check the names of each Python file that was changed. Nobody has shown that a new one is loaded."""
+    for path, source in files.items():
+        before = parent.get(path)
+        if path.endswith(".py") and before is not None and before != source:
+            check_names(source, parent_source=before, parent_works=parent_works, entry_point="", path=path)

@@ -293,7 +293,7 @@ def _worded_change(record: ProgramRecord, parent: ProgramRecord) -> str:
         return ""
     if change and not step(record, parent):
         return "neither better nor worse by more than chance"
-    worded = record.objective.worded(change * record.objective.direction.sign)
+    worded = record.objective.worded(change * record.objective.direction.sign, record.value)
     return f"{worded}{BY_MEDIANS}" if on_medians(record, parent) else worded
 
 

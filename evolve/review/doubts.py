@@ -70,7 +70,7 @@ def held_out_change(archive: RunReader) -> str | None:
     if now is None or before is None or now.value is None or before.value is None:
         return None
     change = now.value - before.value
-    than = f"{best.objective.worded(change)} {'than' if change else 'as'} the previous best"
+    than = f"{best.objective.worded(change, now.value)} {'than' if change else 'as'} the previous best"
     return f"{than}, generation {before.generation} ({best.objective.amount(before.value)})"
 
 

@@ -62,7 +62,7 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
         *(("", Cell(line, Tone.BAD)) for line in why_not(evaluation)),
         ("strict", None if evaluation.strict is None else strict_cell(evaluation.strict)),
         ("metrics", f"{_metrics(program.metrics)}{on_host(program.on)}"),
-        ("evaluated", evaluated_on_text(program.on)),
+        ("evaluated", evaluated_on_text(program.on, self_judged=program.self_judged)),
         ("by", author(program) if program.origin.model else "the task" if program.claimed is None else None),
         ("parents", _named(archive, program.parents)),
         ("inspired by", _named(archive, program.inspirations)),

@@ -123,7 +123,7 @@ def change_text(program: ProgramRecord, other: ProgramRecord | None) -> str:
     medians = on_medians(program, other)
     change = change_on(program, other) if medians else None
     change = program.value - other.value if change is None else program.objective.direction.sign * change
-    worded = program.objective.worded(change if abs(change) > SAME else 0.0)
+    worded = program.objective.worded(change if abs(change) > SAME else 0.0, program.value)
     return f"{worded} by medians" if medians else worded
 
 

@@ -35,11 +35,13 @@ def on_host(on: EvaluatedOn | None) -> str:
     return "" if on is None else f" (on host {one_line(on.host, 60)})"
 
 
-def evaluated_on_text(on: EvaluatedOn | None) -> str | None:
-    """Where a program ran, and what follows from that; None for the head."""
+def evaluated_on_text(on: EvaluatedOn | None, *, self_judged: bool) -> str | None:
+    """Where a program ran, and what follows from that; None for the head. `self_judged`: so is its score."""
     if on is None:
         return None
     place = f"host {one_line(on.host, 60)}, worker {one_line(on.worker, 60)}"
+    if self_judged:
+        return f"{place}: score, CPU time, memory and crashes are its word"
     return f"{place}: its answers were judged here; CPU time, memory and crashes are its word"
 
 

@@ -98,3 +98,14 @@ def test_no_program_that_ships_gives_an_alarm() -> None:
             alarms |= {(path, name): entry_point for name in messages(source, entry_point)}
     assert looked > 30
     assert alarms == {}
+
+
+def test_of_a_file_without_entry_point_what_its_import_reads_counts() -> None:
+    parent = "LIMIT = 3\ndef solve(x):\n    return x\n"
+    check_names(
+        parent.replace("return x", "return shuffel(x)"), parent_source=parent, parent_works=True, entry_point=""
+    )
+    with pytest.raises(PatchError, match=r"fail: pkg/a.py, line 1: name `limt` is not defined"):
+        check_names(
+            parent.replace("3", "limt"), parent_source=parent, parent_works=True, entry_point="", path="pkg/a.py"
+        )

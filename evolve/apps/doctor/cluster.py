@@ -6,7 +6,7 @@ from typing import Final
 
 from evaluator.check import Check, Finding
 from evaluator.errors import EvaluatorError
-from evaluator.opening import Travelling, open_evaluator, require_travelling
+from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.places import DEFAULT_TASK
 from evaluator.program_files import Files
 from evaluator.remote import RemoteEvaluator, WorkerActivity, WorkerLost, WorkerState
@@ -34,11 +34,10 @@ def check_cluster(address: str, task_name: str | None) -> list[Check]:
             open_evaluator(task, suite, workers=1) as opened,
             open_remote(where, task, opened.suite, control=control, level=opened.sandbox, patience=patience) as remote,
         ):
-            home = require_travelling(opened, task)
             remote.wait_for_worker()
             checks = [Check("cluster", Finding.OK, f"{address} answers")]
             checks += [_check_worker(worker) for worker in _settled(remote, where.local)]
-            return [*checks, _check_evaluation(home, remote, control)]
+            return [*checks, _check_evaluation(opened, remote, control)]
     except EvaluatorError as cause:
         fix = f"start a worker with: {command('worker', address)}" if where.scheduler else "look at this machine's load"
         return [Check("cluster", Finding.BROKEN, str(cause), fix)]
@@ -71,7 +70,7 @@ def _check_worker(worker: WorkerState) -> Check:
     )
 
 
-def _check_evaluation(home: Travelling, remote: ClusterRemote, control: Files) -> Check:
+def _check_evaluation(home: OpenedEvaluator, remote: ClusterRemote, control: Files) -> Check:
     """Whether the initial program has the same verdict there and here."""
     try:
         there = RemoteEvaluator(home, remote).evaluate(control)

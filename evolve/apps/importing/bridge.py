@@ -29,7 +29,8 @@ def system_of_folder(folder: Path) -> str | None:
         return None
     stems = {path.stem for path in folder.iterdir() if path.is_file()}
     script = folder / SCRIPT
-    if "initial_program" in stems and stems & {"evaluator", "evaluate"}:
+    is_program = "initial_program" in stems or (folder / "initial_program").is_dir()
+    if is_program and stems & {"evaluator", "evaluate"}:
         return OPENEVOLVE
     if "initial" in stems and (folder / "evaluator.py").is_file():
         return OPENEVOLVE

@@ -55,7 +55,7 @@ def require_folder(folder: Path) -> None:
 
 def initial_program(folder: Path, stems: Sequence[str], suffix: str | None = None) -> Path:
     """The initial program: `STEM.*` for the first of the stems with a file; of several, the one with the suffix, else
-    Python. Raises InputError if there is none, or it is ambiguous."""
+    Python. Without such a file the folder `STEM`. Raises InputError if there is none, or it is ambiguous."""
     for stem in stems:
         candidates = [
             path
@@ -69,6 +69,9 @@ def initial_program(folder: Path, stems: Sequence[str], suffix: str | None = Non
         if candidates:
             names = ", ".join(one_line(path.name) for path in candidates)
             raise InputError(f"{one_line(str(folder))}: holds {names}; keep only the initial program")
+    folders = [folder / stem for stem in stems if (folder / stem).is_dir()]
+    if folders:
+        return folders[0]
     wanted = " nor ".join(f"{stem}.<suffix>" for stem in stems)
     raise InputError(f"{one_line(str(folder))}: holds no initial program ({wanted})")
 

@@ -1,6 +1,7 @@
 """The settings and imports in Python files of another system, read from their text: none of their code is run."""
 
 import ast
+import builtins
 import sys
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
@@ -113,6 +114,18 @@ def _plain_call(node: ast.Call, names: Mapping[str, ast.expr]) -> Any:
         if isinstance(text, str):
             return text.strip()
     raise _NotPlain
+
+
+def packer_in(source: str) -> str | None:
+    """The function that makes one text of a program's folder, in a script that starts OpenEvolve: the one whose result
+    it writes into a file. None without such a function, or with several. Raises SyntaxError."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    if not any(called(call) == "OpenEvolve" for call in calls):
+        return None
+    written = [argument for call in calls if called(call) in ("write_text", "write") for argument in call.args]
+    names = {each.func.id for each in written if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
+    names = {name for name in names if not hasattr(builtins, name)}
+    return names.pop() if len(names) == 1 else None
 
 
 def names_in(path: Path) -> frozenset[str]:

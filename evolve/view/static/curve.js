@@ -293,7 +293,7 @@ export function curve(run, chosen, onChoose, onOpen) {
 // The value of a program, its change, and its distance from the target.
 function valueParts(run, gen) {
   const { target } = run;
-  const change = gen.change === null ? null : [changeOf(run, gen.change, gen.medians), gen.base === gen.parents[0] ? null : ` ${than(gen.change)} generation ${gen.base}`];
+  const change = gen.change === null ? null : [changeOf(run, gen.change, gen.value, gen.medians), gen.base === gen.parents[0] ? null : ` ${than(gen.change)} generation ${gen.base}`];
   const gap = target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.name}`) : null;
   return [h("b", { class: "number" }, valueText(gen.value)), "  ", change, gap];
 }

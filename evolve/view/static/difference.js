@@ -93,11 +93,11 @@ export function diffBlock(before, after, words) {
 // The diff of two programs: of several files each that differs, by path.
 export function programDiff(before, after, words) {
   if (!after.files) return [diffBlock(before.code || "", after.code || "", words)];
-  const old = before.files || {};
-  const paths = [...new Set([...Object.keys(old), ...Object.keys(after.files)])].sort().filter((path) => old[path] !== after.files[path]);
+  const [old, now] = [before, after].map((doc) => new Map(Object.entries(doc.files || {}))); // a path may be "constructor"
+  const paths = [...new Set([...old.keys(), ...now.keys()])].sort().filter((path) => old.get(path) !== now.get(path));
   if (!paths.length) return [h("p", { class: "empty" }, `${words}: no difference.`)];
-  const what = (path) => (old[path] === undefined ? `${path} (new)` : after.files[path] === undefined ? `${path} (deleted)` : path);
-  return paths.map((path) => diffBlock(old[path] || "", after.files[path] || "", `${what(path)}, ${words}`));
+  const what = (path) => (!old.has(path) ? `${path} (new)` : !now.has(path) ? `${path} (deleted)` : path);
+  return paths.map((path) => diffBlock(old.get(path) || "", now.get(path) || "", `${what(path)}, ${words}`));
 }
 
 // A unified diff that was made elsewhere, with its lines marked by kind.

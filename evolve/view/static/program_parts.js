@@ -132,7 +132,7 @@ export function notesPart(doc) {
 }
 
 export function valueLine(run, gen) {
-  return [h("span", { class: "tile-big number" }, audited(gen.fallen, valueWithUnit(run, gen.value))), "  ", gen.change === null ? null : [changeOf(run, gen.change, gen.medians), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? ` ${than(gen.change)} its parent` : ` ${than(gen.change)} generation ${gen.base}`)]];
+  return [h("span", { class: "tile-big number" }, audited(gen.fallen, valueWithUnit(run, gen.value))), "  ", gen.change === null ? null : [changeOf(run, gen.change, gen.value, gen.medians), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? ` ${than(gen.change)} its parent` : ` ${than(gen.change)} generation ${gen.base}`)]];
 }
 
 export function copyButton(text) {

@@ -54,11 +54,19 @@ export function behind(run, value, target) {
 
 const SAME = 1e-9;
 
-// A change in words: "5 slots better"; a negative one is worse.
-export function worded(run, change) {
+const GAIN_UNIT = "times";
+
+// A change in words: "5 slots better"; a negative one is worse. A change of how many times better something is, with the value that it reached: "25 % better".
+export function worded(run, change, reached = null) {
   if (change === null || change === undefined) return "–";
   if (Math.abs(change) <= SAME) return "the same";
-  return `${amount(Math.abs(change))}${run.objective.unit ? ` ${brief(run.objective.unit, 20)}` : ""} ${change > 0 ? "better" : "worse"}`;
+  const how = change > 0 ? "better" : "worse";
+  const unit = run.objective.unit;
+  if (unit !== GAIN_UNIT) return `${amount(Math.abs(change))}${unit ? ` ${brief(unit, 20)}` : ""} ${how}`;
+  const before = reached === null ? 0 : reached - change;
+  if (before <= 0) return `${amount(Math.abs(change))} ${how}`;
+  const percent = (100 * Math.abs(change)) / before;
+  return `${percent >= 0.1 ? percent.toFixed(1) : percent.toPrecision(2)} % ${how}`;
 }
 
 // The word after a change: "5 slots better than", "the same as".
@@ -67,8 +75,8 @@ export function than(change) {
 }
 
 // `medians`: both were confirmed in other orders, and the change is between their medians.
-export function changeOf(run, change, medians) {
-  return h("span", { class: `number ${change > SAME ? "gain" : change < -SAME ? "loss" : "quiet"}` }, worded(run, change), medians ? " by medians" : "");
+export function changeOf(run, change, reached = null, medians = false) {
+  return h("span", { class: `number ${change > SAME ? "gain" : change < -SAME ? "loss" : "quiet"}` }, worded(run, change, reached), medians ? " by medians" : "");
 }
 
 export function genLink(run, n, text) {

@@ -1,4 +1,5 @@
 import { h } from "./dom.js";
+import { genOf } from "./follow.js";
 import { duration, plural } from "./numbers.js";
 import { marked } from "./marked.js";
 import { drawnView, missing, section } from "./parts.js";
@@ -9,7 +10,7 @@ import { brief, changeOf, genLink, markOf, textBlock } from "./texts.js";
 function outcomesOf(run, recommendation) {
   const given = recommendation.given_to || [];
   if (!given.length) return h("p", { class: "quiet" }, "Given to no generation.");
-  const rows = (recommendation.outcomes || []).map((outcome) => h("li", null, genLink(run, outcome.generation), " ", markOf(outcome.mark, run), " ", outcome.change === null ? null : changeOf(run, outcome.change), outcome.followed ? h("span", { class: "quiet" }, ` followed: ${outcome.followed}`) : null));
+  const rows = (recommendation.outcomes || []).map((outcome) => h("li", null, genLink(run, outcome.generation), " ", markOf(outcome.mark, run), " ", outcome.change === null ? null : changeOf(run, outcome.change, genOf(run, outcome.generation).value), outcome.followed ? h("span", { class: "quiet" }, ` followed: ${outcome.followed}`) : null));
   return h("div", null, h("p", { class: "quiet" }, recommendation.sentence), h("ul", { class: "outcomes" }, rows.slice(0, 60)));
 }
 

@@ -72,7 +72,7 @@ function makingFacts(run, gen) {
     ["changed", gen.features.length ? gen.features.join(", ") : null],
     ["guided by", gen.document === null ? null : link(["run", run.name, "meta"], { document: gen.document }, `${gen.guidance ? `recommendation ${gen.guidance[1]}` : "the notes alone"} of the insights report after ${gen.document}`)],
     ["took", [gen.tuning_evaluations ? `${count(gen.tuning_evaluations)} evaluations of its numbers, ` : "", gen.tokens ? `${count(gen.tokens)} tokens, ${dollars(gen.cost_usd)}, ` : "", `ended ${duration(gen.t === null ? null : gen.t - run.began)} after the run began`]],
-    ["evaluated", gen.host ? `on host ${brief(gen.host, 60)}; CPU time, memory and crashes are its word` : null],
+    ["evaluated", gen.host ? `on host ${brief(gen.host, 60)}; CPU time, memory, crashes and a self-judged score are its word` : null],
     ["commit", gen.commit ? h("code", null, gen.commit.slice(0, 8)) : null], ["", gen.stale ? "⚠ scored by an earlier version of the judge" : null],
   ];
 }

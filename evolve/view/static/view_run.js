@@ -85,7 +85,7 @@ function gainOf(run, gen) {
     return h("span", { class: "number gain" }, `${first ? "first correct" : "correct again"}, ${valueText(gen.value)}`);
   }
   const against = gen.base !== null && gen.base !== gen.parents[0] ? h("span", { class: "quiet against" }, `${than(gen.change)} generation ${gen.base}`) : null;
-  return [changeOf(run, gen.change, gen.medians), against];
+  return [changeOf(run, gen.change, gen.value, gen.medians), against];
 }
 
 // One step in the lineage of the best: its gain in words, its diff when unfolded.

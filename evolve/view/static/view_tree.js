@@ -53,7 +53,7 @@ function stub(run, node, fold, x, y, step, unfold) {
 
 function titleOf(run, n) {
   const gen = genOf(run, n);
-  return [`generation ${n}, ${signOf(gen.mark, run).word}`, gen.value === null ? null : `${valueText(gen.value)} (${worded(run, gen.change)})`, brief(gen.name, 80), brief(gen.why, 200), gen.reason].filter(Boolean).join("\n");
+  return [`generation ${n}, ${signOf(gen.mark, run).word}`, gen.value === null ? null : `${valueText(gen.value)} (${worded(run, gen.change, gen.value)})`, brief(gen.name, 80), brief(gen.why, 200), gen.reason].filter(Boolean).join("\n");
 }
 
 export async function treeView(context) {

@@ -22,6 +22,7 @@ CASCADE = True  # evaluator.cascade_evaluation: stages, where the evaluator has 
 THRESHOLDS = [0.5, 0.75, 0.9]  # evaluator.cascade_thresholds: what a stage must reach for the next one
 ARGUMENTS = {}  # evaluator.evaluator_args: handed to evaluate()
 NOT_FITNESS = ["complexity", "diversity"]  # database.feature_dimensions: not in the mean
+PACKER = None  # the evaluator's function that makes one text of a program's folder; without one it gets the folder
 
 HERE = Path(__file__).resolve().parent
 LONGEST = 4_000  # characters of one text
@@ -35,10 +36,9 @@ class Refused(Exception):
 def main(program, result):
     """Score the file `program`; write the file `result`."""
     program, result = os.path.abspath(program), os.path.abspath(result)
-    prepare()
-    evaluator = load()
+    evaluator = load(prepare())
     try:
-        said = evaluated(evaluator, program)
+        said = evaluated(evaluator, packed(evaluator, program))
     except Refused as refusal:
         said = failed(str(refusal))
     except (Exception, SystemExit) as error:
@@ -47,23 +47,26 @@ def main(program, result):
 
 
 def prepare():
-    """Make the surroundings that such an evaluator expects: its own folder importable, its files where it is run."""
+    """Make the surroundings that such an evaluator expects: its files in a folder that it may write to, where it is run
+    and whose modules it may import. The path of the evaluator there."""
     folder = (HERE / EVALUATOR).parent
-    sys.path[0] = str(folder)
     sys.path.append(str(HERE / "stand_ins"))  # last: a package that is installed is preferred
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     work = Path(tempfile.gettempdir(), "work")  # new in the sandbox, and of one name: it may stand in messages
     if work.exists():
         work = Path(tempfile.mkdtemp())
-    work.mkdir(exist_ok=True)
+    for place, _, names in os.walk(folder):
+        here = work / Path(place).relative_to(folder)
+        here.mkdir(exist_ok=True)
+        for name in names:
+            (here / name).symlink_to(Path(place, name))
     os.chdir(work)
-    for path in folder.iterdir():
-        os.symlink(path, path.name)
+    sys.path[0] = str(work)
+    return work / Path(EVALUATOR).name
 
 
-def load():
+def load(path):
     """Their evaluator as a module. It is not the program's fault when it cannot be loaded: that ends this script."""
-    path = HERE / EVALUATOR
     try:
         spec = importlib.util.spec_from_file_location("evaluation_module", path)
         module = importlib.util.module_from_spec(spec)
@@ -74,7 +77,18 @@ def load():
         raise SystemExit(f"{EVALUATOR} cannot be loaded: {in_one_line(error)}") from None
     if not callable(getattr(module, "evaluate", None)):
         raise SystemExit(f"{EVALUATOR} has no function evaluate(program_path)")
+    if PACKER is not None and not callable(getattr(module, PACKER, None)):
+        raise SystemExit(f"{EVALUATOR} has no function {PACKER}(folder)")
     return module
+
+
+def packed(evaluator, program):
+    """The path that evaluate() gets: that of the program, or of the text that their function makes of its folder."""
+    if PACKER is None:
+        return program
+    path = Path(tempfile.mkdtemp(), "program.txt")
+    path.write_text(getattr(evaluator, PACKER)(program), encoding="utf-8")
+    return str(path)
 
 
 def evaluated(evaluator, program):
