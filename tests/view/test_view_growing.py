@@ -37,6 +37,36 @@ _HIDDEN = """(hidden) => {
     document.dispatchEvent(new Event("visibilitychange"));
 }"""
 
+_ONE_EVENT_AT_FIRST = """
+const later = new Promise((done) => (window.letThrough = done));
+window.EventSource = class extends EventSource {
+    set onmessage(listener) {
+        let count = 0;
+        super.onmessage = async (message) => {
+            if (count++) await later;
+            listener(message);
+        };
+    }
+};
+"""
+_HELD_ANSWERS = """
+window.held = [];
+const real = window.fetch;
+window.fetch = (path, options) => {
+    const answer = real(path, options);
+    if (!window.holds || !path.endsWith(window.holds)) return answer;
+    return new Promise((done) => held.push([answer, () => done(answer)]));
+};
+"""
+_NEWEST_FIRST = f"""async () => {{
+    window.holds = null;
+    for (const [answer, release] of held.reverse()) {{
+        await answer;
+        release();
+        await ({_PAINTED})();
+    }}
+}}"""
+
 
 @pytest.fixture
 def growing(tmp_path: Path, recorded_runs, make_evaluation) -> Iterator[Any]:
@@ -189,6 +219,47 @@ def test_each_column_of_the_heat_map_counts_instances_against_parent_and_best(
             ["first:", "0", "\u2013", "1↑", "0=", "1↓"],
             ["1", "1↑", "1=", "0↓", "1↑", "0=", "1↓"],
         ]
+        looked.close()
+
+
+def test_a_new_best_that_comes_before_its_generation_is_compared_with_its_parent_once_that_is_there(
+    tmp_path: Path, chromium: Any, growing: Any, make_evaluation: Any
+) -> None:
+    def after_a_new_best(route: Any) -> None:
+        better = make_evaluation((Fraction(1, 3), Fraction(1, 3)), score=21.0)
+        growing.propose(1, [growing.archive.reader.best], source="a = 3\n", evaluation=better)
+        route.continue_()
+
+    with serving(tmp_path, "--no-open") as served:
+        looked = Looked(chromium, served.address)
+        looked.page.add_init_script(_ONE_EVENT_AT_FIRST)
+        looked.open("#/run/grows/instances")
+        looked.page.route("**/rest", after_a_new_best, times=1)
+        growing.archive.noted(0, "a note")  # the event that the page asks for the rest after
+        head = looked.page.locator("th", has_text="best: 1")
+        head.wait_for()
+        assert head.inner_text().split() == ["best:", "1", "\u2013", "\u2013"]
+        looked.page.evaluate("letThrough()")
+        head.get_by_text("1↑ 0= 1↓").wait_for()
+        looked.close()
+
+
+def test_an_older_answer_about_a_program_is_not_drawn_over_a_newer_one(
+    tmp_path: Path, chromium: Any, growing: Any
+) -> None:
+    with serving(tmp_path, "--no-open") as served:
+        looked = Looked(chromium, served.address)
+        looked.page.add_init_script(_HELD_ANSWERS)
+        looked.open("#/run/grows/program/0?show=trust")
+        looked.page.evaluate("window.holds = '/gen/0'")
+        growing.archive.noted(0, "the first note")
+        looked.page.wait_for_function("() => held.length")
+        looked.page.evaluate("held[0][0].then(() => true)")
+        growing.archive.noted(0, "the second note")
+        growing.ask(1, [growing.archive.reader.best])
+        looked.page.get_by_text("under way: 1").wait_for()
+        looked.page.evaluate(_NEWEST_FIRST)
+        looked.page.get_by_text("the second note").wait_for()
         looked.close()
 
 

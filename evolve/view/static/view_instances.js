@@ -44,6 +44,8 @@ function legendOf(most, bounded) {
     steps.map((share) => h("span", { class: "heat heat-key", css: { "--heat": `${share === 0 ? 0 : shade(share, most)}%` } }, share === 0 ? "0" : percent(share))), " ", h("span", { class: "heat heat-failed heat-key" }, "× failed"));
 }
 
+const winsOverParent = (run, n) => run.gens.wins[placeOf(run, n)] ?? null;
+
 // The comparison of a column's instances with its parent and with the best, below its number.
 function winsBelow(run, found, column) {
   const last = found.columns.length - 1;
@@ -52,7 +54,7 @@ function winsBelow(run, found, column) {
     const label = wins && `${word}: better on ${wins[0]}, same on ${wins[1]}, worse on ${wins[2]}`;
     return h("span", { class: "wins-line", title: label, "aria-label": label }, winsOf(wins));
   };
-  return h("span", { class: "wins-below number" }, line(run.gens.wins[placeOf(run, n)] ?? null, "against its parent"), line(column === last ? null : winsBetween(found, column, last), `against the best, generation ${found.columns[last]}`));
+  return h("span", { class: "wins-below number" }, line(winsOverParent(run, n), "against its parent"), line(column === last ? null : winsBetween(found, column, last), `against the best, generation ${found.columns[last]}`));
 }
 
 // The best, the initial program, and the other new bests, the newest first.
@@ -106,7 +108,8 @@ export async function instancesView(context) {
   let [list, drawn] = [null, ""];
   const draw = () => {
     const found = run.instances;
-    const now = JSON.stringify(found);
+    // The costs may come before the generations that they belong to: what those add must then be drawn too.
+    const now = JSON.stringify([found, found && found.columns.map((n) => winsOverParent(run, n))]);
     if (now === drawn) return;
     drawn = now;
     if (!found || !found.columns.length || !found.indices.length) {

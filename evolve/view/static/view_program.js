@@ -154,8 +154,7 @@ export async function programView(context) {
   let { best } = run;
   // A program never changes, but it gets children, checks and notes, or is still under way.
   const asks = (changed) => changed.whole || changed.fields.includes("notes") || changed.generations.some((each) => each === n || run.gens.parents[placeOf(run, each)][0] === n);
-  const stop = context.source.follow(run.name, async (_, changed) => {
-    head.update();
+  const update = async (changed) => {
     const before = [inside(doc), run.best === best];
     best = run.best;
     if (asks(changed) && genOf(run, n)) {
@@ -169,6 +168,11 @@ export async function programView(context) {
     if (inside(doc) === before[0] && before[1]) return;
     if (show === "instances") put(body, await shown());
     else morph(body.firstChild, await shown());
+  };
+  let updated = Promise.resolve(); // one update after the other, so that no older answer is drawn over a newer one
+  const stop = context.source.follow(run.name, (_, changed) => {
+    head.update();
+    updated = updated.then(() => update(changed));
   });
   return { title: `${run.name}: generation ${n}`, head: head.node, nodes: [top, tabs, body], stop, run };
 }
