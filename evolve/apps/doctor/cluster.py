@@ -44,7 +44,7 @@ def check_cluster(address: str, task_name: str | None) -> list[Check]:
 
 
 def _settled(remote: ClusterRemote, fewest: int) -> tuple[WorkerState, ...]:
-    """The workers, once there are so many and each has reported on itself, or had time for it."""
+    """The workers, once there are `fewest` of them and each has reported on itself, or had time for it."""
     deadline = time.monotonic() + _SETTLE_S
     while time.monotonic() < deadline:
         states = [worker.state for worker in remote.workers()]
