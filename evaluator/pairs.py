@@ -1,4 +1,4 @@
-"""Paired measurements of two programs: their ratio, a sequential test, and the noise of unchanged code. Pure.
+"""Paired measurements of two programs: their ratio, a sequential test, and the noise of equal programs. Pure.
 
 Measurements come in blocks A B B A of the reference (A) and the candidate (B). A block holds two pairs, one in either
 order, so that a drift of the machine over a block cancels. Each pair has a log ratio, above 0 where the candidate is
@@ -24,6 +24,11 @@ allowed at least 2^-12 = 0.00024. It may spend 0.00050, later looks 0.00012, 0.0
 function would allow the first look less than 2^-12: it could never end there.
 
 A look whose median is not above 1 ends the measurement too, without a finding: that makes no false positive likelier.
+
+**The floor.** The ratio must also exceed the noise floor of the same measurements. Blocks A B B A, A B B A hold equal
+programs next to each other: B B in a block, A A where two blocks meet. Their differences are the noise at that time,
+which an earlier measurement would not know: other programs on the machine come and go. The floor only refuses, so it
+makes no false positive likelier either.
 """
 
 import math
@@ -50,7 +55,7 @@ FEWEST: Final = 7
 """The fewest values that give an interval."""
 _TAIL: Final = 0.01  # how often, at most, the median lies beyond one end of the interval
 _SAMPLES: Final = 200
-_STEPS: Final = 24
+_STEPS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,18 +124,18 @@ def interval(sample: Sequence[float]) -> tuple[float, float, float]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedFinding:
     """The end of a sequential test: whether the candidate is better, and the probability of a result like this by
-    chance. `floor` is the noise floor that its ratio had to exceed."""
+    chance. `floor` is the noise floor that its ratio had to exceed; None where the chance was too large already."""
 
     is_better: bool
     ratio: Ratio
     chance: float
-    floor: float
+    floor: float | None
 
     def describe(self) -> str:
         """The finding in words."""
         if self.is_better:
             return f"better: {self.ratio.describe()}, by chance in one case out of {1 / self.chance:,.0f}"
-        if self.ratio.times > 1 and self.ratio.times <= 1 + self.floor:
+        if self.floor is not None:
             return f"not better: {self.ratio.describe()}, within the noise floor of {100 * self.floor:.1f} %"
         return f"not found better: {self.ratio.describe()}"
 
@@ -153,22 +158,25 @@ def chance(log_ratios: Sequence[float]) -> Fraction:
     return Fraction(sum(ways[measured:]), 2 ** len(weights))
 
 
-def decide(log_ratios: Sequence[float], floor: float) -> PairedFinding | None:
-    """What the look after these pairs concludes; None where another look follows. `floor` is the noise floor."""
+def decide(pairs: Sequence[Pair], *, larger_is_better: bool = False) -> PairedFinding | None:
+    """What the look after these pairs, of whole blocks, concludes; None where another look follows."""
+    log_ratios = [pair.log_ratio(larger_is_better=larger_is_better) for pair in pairs]
     ratio, probability = ratio_of(log_ratios), chance(log_ratios)
-    is_better = probability <= level(len(log_ratios)) and ratio.times > 1 + floor
-    if not is_better and ratio.times > 1 and len(log_ratios) < LOOKS[-1]:
+    is_unlikely = probability <= level(len(pairs)) and ratio.times > 1
+    floor = floor_of(differences_of_equal(pairs)) if is_unlikely else None
+    is_better = floor is not None and ratio.times > 1 + floor
+    if not is_better and ratio.times > 1 and len(pairs) < LOOKS[-1]:
         return None
     return PairedFinding(is_better=is_better, ratio=ratio, chance=float(probability), floor=floor)
 
 
-def look_by_look(log_ratios: Iterator[float], floor: float) -> PairedFinding:
+def look_by_look(pairs: Iterator[Pair], *, larger_is_better: bool = False) -> PairedFinding:
     """Take pairs until a look concludes."""
-    taken: list[float] = []
+    taken: list[Pair] = []
     for look in LOOKS:
         while len(taken) < look:
-            taken.append(next(log_ratios))
-        finding = decide(taken, floor)
+            taken.append(next(pairs))
+        finding = decide(taken, larger_is_better=larger_is_better)
         if finding is not None:
             return finding
     raise AssertionError("the last look concludes")
@@ -226,6 +234,16 @@ def noise_of(runs: Sequence[float]) -> Noise:
     low, _, high = statistics.quantiles(runs, n=4)
     differences = [math.log(first / second) for first, second in zip(runs[::2], runs[1::2], strict=False)]
     return Noise(median=middle, spread=(high - low) / 2 / middle, floor=floor_of(differences), runs=len(runs))
+
+
+def differences_of_equal(pairs: Sequence[Pair]) -> list[float]:
+    """The log ratios of equal programs that ran one after the other, in whole blocks A B B A."""
+    inside = zip(pairs[::2], pairs[1::2], strict=True)
+    between = zip(pairs[1::2], pairs[2::2], strict=False)
+    return [
+        *(math.log(first.candidate / second.candidate) for first, second in inside),
+        *(math.log(first.reference / second.reference) for first, second in between),
+    ]
 
 
 def floor_of(differences: Sequence[float]) -> float:

@@ -12,7 +12,7 @@ import platform
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
@@ -41,7 +41,6 @@ from evaluator.pairs import (
     Pair,
     PairedFinding,
     chance,
-    floor_of,
     look_by_look,
     measured_pairs,
     noise_of,
@@ -51,15 +50,12 @@ from evaluator.program_files import Files
 from evaluator.recording import Recording
 from evaluator.repository.assessment import Assessment, assessment_of, recorded_failure
 from evaluator.repository.commands import BuiltTree, CommandFailed, RepositoryCommands
-from evaluator.repository_task import Repository
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
 from evaluator.suite_evaluator import RecordingEvaluator
 
 SKIPPED: Final = ("hash seed", "names", "order")
-_NOISE_KEPT: Final = 256
-"""The newest measurements of unchanged code that decide the noise floor during a search."""
 _MOST_RUNS: Final = 64
 _ENOUGH_S: Final = 6.0
 """Runs of the unchanged code for its noise: more than `NOISE_RUNS` only while they take less than these seconds."""
@@ -81,7 +77,7 @@ class RepositoryEvaluator(RecordingEvaluator):
         self.commands = RepositoryCommands(repository, self.suite.limits, sandbox, self._turns)
         self._open = ExitStack()  # the unchanged code, built; entered when it is first needed
         self._reference: BuiltTree | None = None
-        self._noise = _NoiseOfUnchanged(repository)
+        self._noise: Noise | None = None  # of the unchanged code on this machine
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -138,12 +134,11 @@ class RepositoryEvaluator(RecordingEvaluator):
         if not evaluation.correct:
             return evaluation
         with OF_THIS_PROCESS.alone(self._cancellation):
-            self._noise_here()
             try:
                 with self.commands.tree(program) as tree:
                     self.commands.test(tree)
                     if program == self.commands.unchanged:
-                        return self._unchanged_again(evaluation)
+                        return self._unchanged_again(evaluation, self._noise_here())
                     finding = self._compared(tree, best)
             except CommandFailed as failed:
                 return self._refuted_by(evaluation, failed)
@@ -160,7 +155,7 @@ class RepositoryEvaluator(RecordingEvaluator):
                 raise HarnessError(f"the best program failed when it was measured again: {failed.detail}") from None
         ratio, probability = ratio_of(logs), float(chance(logs))
         is_better = probability <= FALSE_POSITIVES and ratio.times > 1
-        return _paired(PairedFinding(is_better=is_better, ratio=ratio, chance=probability, floor=0.0), than)
+        return _paired(PairedFinding(is_better=is_better, ratio=ratio, chance=probability, floor=None), than)
 
     def noise(self) -> Noise:
         """The noise of the unchanged code on this machine, measured here unless the task has it. Raises TaskError where
@@ -183,19 +178,15 @@ class RepositoryEvaluator(RecordingEvaluator):
                 if program == self.commands.unchanged:
                     return Assessment(tests=tests, pairs=(), own=self.commands.measure(tree))
                 pairs = tuple(self._pairs_with(self._unchanged(), tree, ORDINARY))
-        references = [pair.reference for pair in pairs]
-        self._noise.add(references)
         return Assessment(tests=tests, pairs=pairs, own=statistics.median(pair.candidate for pair in pairs))
 
     def _compared(self, tree: BuiltTree, best: Incumbent | None) -> PairedFinding:
         """Raises CommandFailed."""
-        floor = self._noise.floor()
+        larger = self.repository.larger_is_better
         if best is None or best.program == self.commands.unchanged:
-            pairs = self._pairs_with(self._unchanged(), tree, LOOKS[-1])
-            return look_by_look(map(self._log, pairs), floor)
+            return look_by_look(self._pairs_with(self._unchanged(), tree, LOOKS[-1]), larger_is_better=larger)
         with self.commands.tree(best.program) as incumbent:
-            pairs = self._pairs_with(incumbent, tree, LOOKS[-1])
-            return look_by_look(map(self._log, pairs), floor)
+            return look_by_look(self._pairs_with(incumbent, tree, LOOKS[-1]), larger_is_better=larger)
 
     def _pairs_with(self, reference: BuiltTree, candidate: BuiltTree, count: int) -> Iterator[Pair]:
         measure = self.commands.measure
@@ -224,9 +215,10 @@ class RepositoryEvaluator(RecordingEvaluator):
             return self._reference
 
     def _noise_here(self) -> Noise:
-        if not self._noise.is_of_this_host:
-            self._noise.replace(self._runs_of_unchanged())
-        return self._noise.noise()
+        if self._noise is None:
+            kept = self.repository.noise_runs if self.repository.noise_host == platform.node() else ()
+            self._noise = noise_of(kept or self._runs_of_unchanged())
+        return self._noise
 
     def _runs_of_unchanged(self) -> tuple[float, ...]:
         tree, runs, began = self._unchanged(), list[float](), time.monotonic()
@@ -319,59 +311,21 @@ class RepositoryEvaluator(RecordingEvaluator):
             against=result,
         )
 
-    def _unchanged_again(self, evaluation: Evaluation) -> Evaluation:
+    def _unchanged_again(self, evaluation: Evaluation, noise: Noise) -> Evaluation:
         """`evaluation` of the unchanged code; equal programs lie within the noise floor of it."""
-        within = 1 + self._noise.floor()
+        within = 1 + noise.floor
         spread = 1 / within, within
         return replace(
             evaluation,
             metrics=dict(evaluation.metrics) | self._with_spread(1.0, spread),
             spread=spread,
             strict=StrictReport(agrees=True, skipped=SKIPPED),
-            feedback=f"{evaluation.feedback} {self._noise.noise().sentence().capitalize()}.",
+            feedback=f"{evaluation.feedback} {noise.sentence().capitalize()}.",
         )
 
     def _with_spread(self, score: float, spread: tuple[float, float]) -> dict[str, float]:
         metric = self._task.objective.metric
         return {metric: score, f"{metric}_low": spread[0], f"{metric}_high": spread[1]}
-
-
-class _NoiseOfUnchanged:
-    """The measurements of the unchanged code, those of the search included; used by several threads at once."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._runs = repository.noise_runs
-        self.is_of_this_host = bool(self._runs) and repository.noise_host == platform.node()
-        self._differences: list[float] = []
-        self._lock = threading.Lock()
-
-    def replace(self, runs: Sequence[float]) -> None:
-        """Take these runs, which were measured on this machine."""
-        with self._lock:
-            self._runs, self.is_of_this_host = tuple(runs), True
-
-    def add(self, references: Sequence[float]) -> None:
-        """Add measurements of the unchanged code from pairs with a program."""
-        logs = [
-            Pair(reference=first, candidate=second).log_ratio()
-            for first, second in zip(references[::2], references[1::2], strict=False)
-        ]
-        with self._lock:
-            self._differences = [*self._differences, *logs][-_NOISE_KEPT:]
-
-    def noise(self) -> Noise:
-        """The noise by the runs of this machine alone."""
-        with self._lock:
-            return noise_of(self._runs)
-
-    def floor(self) -> float:
-        """The noise floor by all measurements."""
-        with self._lock:
-            own = [
-                Pair(reference=first, candidate=second).log_ratio()
-                for first, second in zip(self._runs[::2], self._runs[1::2], strict=False)
-            ]
-            return floor_of([*own, *self._differences])
 
 
 def _paired(finding: PairedFinding, than: str) -> PairedResult:

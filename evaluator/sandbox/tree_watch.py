@@ -62,7 +62,7 @@ class Account:
         self._surplus[process] = max(0.0, cpu_s - known)
 
     def vanished(self, processes: set[int]) -> None:
-        """Record processes that have gone since the last look, and that `tree_init` did not wait for."""
+        """Record processes that have gone, and that `tree_init` did not wait for."""
         gone = {process: self.seen.pop(process) for process in processes}
         totals = {process: self._total(process, sample) for process, sample in gone.items()}
         for process in gone:
@@ -79,6 +79,9 @@ class Account:
                 total -= counted
             heir = heir if heir in self.seen else self._root
             self._due[heir] = self._due.get(heir, 0.0) + total
+
+    def looked(self) -> None:
+        """Record the end of a look: no process that went before it is unrecorded."""
         self._surplus.clear()
 
     def cpu_s(self) -> float:
@@ -114,17 +117,30 @@ class Tree:
             else:
                 living[process] = sample
         self.account.vanished(gone)
+        self.account.looked()
         for process, sample in living.items():
             self.account.note(process, sample)
         self.tasks = sum(sample.threads for sample in living.values() if not sample.zombie)
 
     def about_to_end(self, thread: int) -> None:
-        """Record the process of a thread that waits for permission to end it."""
+        """Record the process of a thread that waits for permission to end it, and which processes below it have gone:
+        it waited for them, and what is read of it holds their time."""
         if thread not in self.account.seen:
             thread = int(_field(self._read(f"{thread}/status"), b"Tgid:"))
         sample = self.sample(thread)
         if sample is not None:
             self.account.note(thread, sample)
+            self.account.vanished(self._gone_below(thread))
+
+    def _gone_below(self, process: int) -> set[int]:
+        """The processes that have gone, of those that were seen, down to the first one of each branch that lives."""
+        gone: set[int] = set()
+        parents = {process}
+        while parents:
+            children = {child: seen for child, seen in self.account.seen.items() if seen.parent in parents}
+            parents = {child for child, seen in children.items() if not self._exists(child, seen)} - gone
+            gone |= parents
+        return gone
 
     def reap(self) -> bool:
         """Collect the children of this process that have ended; whether there are others."""
@@ -215,6 +231,10 @@ class Tree:
     def _lives(self, process: int, sample: Sample) -> bool:
         now = self.sample(process)
         return now is not None and now.started == sample.started and not now.zombie
+
+    def _exists(self, process: int, sample: Sample) -> bool:
+        now = self.sample(process)
+        return now is not None and now.started == sample.started
 
     def _walk(self) -> dict[int, Sample]:
         samples: dict[int, Sample] = {}

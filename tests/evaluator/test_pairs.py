@@ -14,8 +14,10 @@ from evaluator.pairs import (
     FALSE_POSITIVES,
     LOOKS,
     NOISE_RUNS,
+    Pair,
     chance,
     decide,
+    differences_of_equal,
     floor_of,
     level,
     look_by_look,
@@ -30,10 +32,15 @@ small = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=8)
 log_ratios = st.lists(st.floats(-1, 1), min_size=12, max_size=12)
 
 
-def simulated(generator: random.Random, gain: float, spread: float) -> Iterator[float]:
-    """Log ratios of pairs of runs whose times vary by `spread`."""
+def simulated(generator: random.Random, gain: float, spread: float) -> Iterator[Pair]:
+    """Pairs of runs whose times vary by `spread`."""
     while True:
-        yield gain + generator.gauss(0, spread) - generator.gauss(0, spread)
+        logs = generator.gauss(0, spread), generator.gauss(0, spread)
+        yield Pair(reference=math.exp(logs[0]), candidate=math.exp(logs[1] - gain))
+
+
+def constant(log_ratio: float) -> Iterator[Pair]:
+    return itertools.repeat(Pair(reference=math.exp(log_ratio), candidate=1.0))
 
 
 @given(small)
@@ -65,7 +72,7 @@ def test_the_larger_the_better_is_the_same_test_turned_around(values: list[float
 def test_the_looks_spend_no_more_than_the_whole_and_each_can_end_the_measurement() -> None:
     assert sum(map(level, LOOKS)) == pytest.approx(FALSE_POSITIVES)
     for look in LOOKS:
-        finding = decide([0.1] * look, 0.0)
+        finding = decide([*itertools.islice(constant(0.1), look)])
         assert finding is not None
         assert finding.is_better
         assert finding.chance == 2.0**-look <= level(look)
@@ -85,24 +92,26 @@ def test_blocks_alternate() -> None:
 
 def test_equal_candidates_are_not_called_better() -> None:
     generator = random.Random(34)
-    found = [look_by_look(simulated(generator, 0.0, 0.04), 0.0).is_better for _ in range(2000)]
+    found = [look_by_look(simulated(generator, 0.0, 0.04)).is_better for _ in range(2000)]
     assert sum(found[:200]) <= 2
     assert sum(found) <= 8  # 2 are expected; more than 8 of 2,000 come once in 4,000 at the stated rate
 
 
 def test_a_candidate_that_is_ten_per_cent_faster_is_found() -> None:
     generator = random.Random(34)
-    noise = noise_of([math.exp(generator.gauss(0, 0.04)) for _ in range(NOISE_RUNS)])
-    found = [look_by_look(simulated(generator, math.log(1.1), 0.04), noise.floor) for _ in range(20)]
+    found = [look_by_look(simulated(generator, math.log(1.1), 0.04)) for _ in range(20)]
     assert sum(finding.is_better for finding in found) >= 19
     assert all(finding.ratio.interval is not None for finding in found)
 
 
 def test_the_floor_is_found_with_the_stated_power() -> None:
     generator = random.Random(34)
-    floor = floor_of([next(simulated(generator, 0.0, 0.04)) for _ in range(400)])
-    found = [look_by_look(simulated(generator, math.log1p(floor), 0.04), 0.0).is_better for _ in range(400)]
-    assert 0.84 <= sum(found) / len(found) <= 0.96
+    floor = floor_of([pair.log_ratio() for pair in itertools.islice(simulated(generator, 0.0, 0.04), 400)])
+    found = 0
+    for _ in range(400):
+        logs = [each.log_ratio() for each in itertools.islice(simulated(generator, math.log1p(floor), 0.04), LOOKS[-1])]
+        found += any(chance(logs[:look]) <= level(look) for look in LOOKS)
+    assert 0.84 <= found / 400 <= 0.96
 
 
 def test_a_few_outliers_do_not_raise_the_floor() -> None:
@@ -128,14 +137,23 @@ def test_without_noise_every_difference_counts() -> None:
 
 
 def test_a_gain_within_the_noise_floor_is_no_gain() -> None:
-    finding = look_by_look(itertools.repeat(math.log(1.01)), 0.02)
+    """The candidate is 1 % faster in each pair, but a program differs from itself by 6 % from run to run."""
+    times = {"A": itertools.cycle([1.02, 1.08]), "B": itertools.cycle([1.01, 1.07])}
+    finding = look_by_look(measured_pairs(times["A"].__next__, times["B"].__next__))
     assert not finding.is_better
     assert finding.chance < level(LOOKS[-1])
-    assert "within the noise floor of 2.0 %" in finding.describe()
+    assert finding.ratio.pairs == LOOKS[-1]
+    assert "within the noise floor of" in finding.describe()
+
+
+def test_the_floor_is_by_equal_programs_next_to_each_other() -> None:
+    runs = iter([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0])
+    pairs = [*itertools.islice(measured_pairs(runs.__next__, runs.__next__), 4)]
+    assert differences_of_equal(pairs) == [math.log(0.5)] * 3
 
 
 def test_what_is_no_better_ends_at_the_first_look() -> None:
-    assert look_by_look(itertools.repeat(-0.1), 0.0).ratio.pairs == LOOKS[0]
+    assert look_by_look(constant(-0.1)).ratio.pairs == LOOKS[0]
 
 
 def test_too_few_runs_give_no_floor() -> None:

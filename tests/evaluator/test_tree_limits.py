@@ -105,6 +105,22 @@ def test_children_that_nobody_waits_for_count_when_they_end_in_order(level: str)
 
 
 @at_one_level
+def test_what_was_waited_for_counts_once_however_soon_its_parent_ends(level: str) -> None:
+    """Whether a look falls between the ends is chance, so there are several runs. Each takes little more than 0.2 s."""
+    text = script(
+        """
+        import os
+        for _ in range(2):
+            if os.fork() != 0:
+                os.wait()
+                os._exit(0)
+        spin(0.2)
+        """
+    )
+    assert {run(level, text, cpu_total_s=0.38).outcome for _ in range(3)} == {Outcome.OK}
+
+
+@at_one_level
 def test_a_time_out_ends_what_forked_and_detached(level: str) -> None:
     marker = f"evolve-tree-marker-{level}-detached"
     text = script(
