@@ -1,10 +1,12 @@
 """Paired measurements: the test is exact, calls no equal candidate better, and finds what exceeds the noise."""
 
 import itertools
+import json
 import math
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from evaluator.pairs import (
     FALSE_POSITIVES,
     LOOKS,
     NOISE_RUNS,
+    ORDINARY,
     Pair,
     chance,
     decide,
@@ -28,6 +31,10 @@ from evaluator.pairs import (
 )
 from tests.examples import part_of_the_examples
 
+RECORDED = json.loads((Path(__file__).parent.parent / "data" / "busy_runs.json").read_text())
+"""CPU microseconds of 900 runs of one benchmark in a row (`python bench.py` of `tests.benchmarks.pairs`), on two cores
+with about 15 other processes that computed."""
+
 small = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=8)
 log_ratios = st.lists(st.floats(-1, 1), min_size=12, max_size=12)
 
@@ -37,6 +44,18 @@ def simulated(generator: random.Random, gain: float, spread: float) -> Iterator[
     while True:
         logs = generator.gauss(0, spread), generator.gauss(0, spread)
         yield Pair(reference=math.exp(logs[0]), candidate=math.exp(logs[1] - gain))
+
+
+def recorded(start: int, gain: float) -> Iterator[Pair]:
+    """Pairs of the recorded runs, from one of them on, as if the candidate were `gain` times as fast."""
+    runs = iter(RECORDED[start:])
+    return measured_pairs(lambda: next(runs), lambda: next(runs) / gain)
+
+
+def called_better(pairs: Iterator[Pair]) -> bool:
+    """What a search says: it compares what scores above 1 in a few pairs."""
+    ordinary = [pair.log_ratio() for pair in itertools.islice(pairs, ORDINARY)]
+    return ratio_of(ordinary).times > 1 and look_by_look(pairs).is_better
 
 
 def constant(log_ratio: float) -> Iterator[Pair]:
@@ -102,6 +121,13 @@ def test_a_candidate_that_is_ten_per_cent_faster_is_found() -> None:
     found = [look_by_look(simulated(generator, math.log(1.1), 0.04)) for _ in range(20)]
     assert sum(finding.is_better for finding in found) >= 19
     assert all(finding.ratio.interval is not None for finding in found)
+
+
+@pytest.mark.parametrize(("gain", "programs", "least", "most"), [(1.0, 200, 0, 2), (1.1, 20, 19, 20)])
+def test_recorded_runs_of_a_busy_machine_tell_programs_apart(gain: float, programs: int, least: int, most: int) -> None:
+    last = len(RECORDED) - 2 * (ORDINARY + LOOKS[-1])
+    starts = [last * number // (programs - 1) for number in range(programs)]
+    assert least <= sum(called_better(recorded(start, gain)) for start in starts) <= most
 
 
 def test_the_floor_is_found_with_the_stated_power() -> None:
