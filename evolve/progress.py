@@ -133,11 +133,12 @@ class WorkerChanged:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checking:
     """A check of the best program begins at the end of a session: in new orders, or with the initial program on fresh
-    instances. `what` says on how many. At the suite's limits the answers take `longest_s` seconds."""
+    instances, or in pairs with the unchanged code. `what` says on how many. At the suite's limits the answers take
+    `longest_s` seconds; None where the limits say little."""
 
     generation: int
     what: str
-    longest_s: float
+    longest_s: float | None = None
 
 
 Event = (

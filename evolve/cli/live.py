@@ -297,8 +297,8 @@ def _program_line(event: Evaluated | Confirmed) -> str | None:
 
 def checking_line(event: Checking) -> str:
     """The line for the beginning of a check of the best program, with its longest time."""
-    check = f"checking generation {event.generation}, the best, {event.what}"
-    return f"{check}: takes at most {duration_text(event.longest_s)} (Ctrl-C ends it)"
+    at_most = "" if event.longest_s is None else f": takes at most {duration_text(event.longest_s)}"
+    return f"checking generation {event.generation}, the best, {event.what}{at_most} (Ctrl-C ends it)"
 
 
 def score_suffix(record: ProgramRecord) -> str:

@@ -17,6 +17,7 @@ from evaluator.opening import OpenedEvaluator
 from evaluator.overfitting import CostPairs, overfitted
 from evaluator.pairs import LOOKS
 from evaluator.repository.evaluator import RepositoryEvaluator
+from evaluator.repository_task import Measure
 from evaluator.strict import ORDERS
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
@@ -138,8 +139,10 @@ def measure_again(
         return
     if best.generation in archive.reader.remeasured or interrupt.is_set():
         return
-    longest_s = 2 * LOOKS[-1] * suite.limits.wall_total_s
-    tell(Checking(generation=best.generation, what=f"in {LOOKS[-1]} fresh pairs of runs", longest_s=longest_s))
+    each = ""
+    if task.repository.measure in (Measure.CPU, Measure.WALL):
+        each = f", each run about {task.repository.repeats * best.metrics['benchmark']:.2g} s"
+    tell(Checking(generation=best.generation, what=f"in {LOOKS[-1]} fresh pairs of runs{each}"))
     initial = archive.reader.programs[0].commit
     with open_evaluator(suite) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
         assert isinstance(evaluator, RepositoryEvaluator)

@@ -8,6 +8,8 @@ import pytest
 
 from evaluator.task_files import load_task
 
+pytest.importorskip("psutil")
+
 PACKING = """
 from pathlib import Path
 
@@ -25,7 +27,7 @@ def written_out(text, folder):
         Path(folder, name).write_text(content)
 """
 EVALUATOR = """
-import shutil, subprocess, sys
+import psutil, shutil, subprocess, sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -41,6 +43,7 @@ def evaluate(program_path):
     else:
         shutil.copytree(program_path, folder)
     done = subprocess.run([sys.executable, "main.py"], cwd=folder, capture_output=True, text=True, check=True)
+    assert 0 < psutil.virtual_memory().available <= psutil.virtual_memory().total
     return {"combined_score": float(done.stdout), "table": (folder / "table.txt").stat().st_size}
 """
 STARTING = """

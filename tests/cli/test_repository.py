@@ -95,6 +95,12 @@ def test_tests_that_fail_or_find_nothing_are_refused(repository: Path, evolve: C
     assert "no test ran" in none
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_repository_of_another_user_says_what_git_wants(repository: Path, evolve: Callable[..., str]) -> None:
+    os.chown(repository, 12345, 12345)
+    assert f"git config --global --add safe.directory {repository}" in refused(evolve, *OPTIONS)
+
+
 def test_a_file_of_which_another_copy_runs_is_named_with_that_copy(
     repository: Path, tmp_path: Path, evolve: Callable[..., str]
 ) -> None:
@@ -148,8 +154,13 @@ def test_the_tour_works_as_it_is_pasted(tmp_path: Path) -> None:
     assert "fresh pairs of runs" in page["believed"]["remeasured"]
     branches = git(tmp_path / "my-repo", "branch", "--list", "evolve/*").split()
     assert len(branches) == 1
-    subprocess.run(["git", "-C", tmp_path / "my-repo", "config", "user.name", ""], check=True)
     again = [sys.executable, "-m", "evolve", "apply", "first", "best", "my-repo"]
+    twice = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert twice.returncode == 2
+    assert f"the branch {branches[0]} exists already" in twice.stderr
+    git(tmp_path / "my-repo", "branch", "-m", branches[0], "evolve/mine")
+    branches = ["evolve/mine"]
+    subprocess.run(["git", "-C", tmp_path / "my-repo", "config", "user.name", ""], check=True)
     nameless = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert nameless.returncode == 2
     assert "git does not know who commits" in nameless.stderr

@@ -2,6 +2,7 @@
 and index are never changed."""
 
 import os
+import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,11 @@ def find_repository(path: Path, *, called: str = "--from-repo ", allow_dirty: bo
         top = Path(git(path, "rev-parse", "--show-toplevel").strip())
         commit = git(path, "rev-parse", "--verify", "HEAD^{commit}").strip()
     except InputError as cause:
+        if (path / ".git").exists() and path.stat().st_uid != os.geteuid():
+            raise InputError(
+                f"{called}{one_line(str(path))}: belongs to another user, and git refuses that; allow it first: "
+                f"git config --global --add safe.directory {shlex.quote(str(path.resolve()))}"
+            ) from None
         raise InputError(
             f"{called}{one_line(str(path))}: is no git repository with a commit ({cause}); make one: "
             "`git init`, `git add .`, `git commit`"
@@ -72,8 +78,8 @@ def git(
     stdin: str | None = None,
     statuses: tuple[int, ...] = (0,),
 ) -> str:
-    """What git prints, run in a folder. Raises InputError with its last line where it ends with another status, and
-    MachineError without git."""
+    """What git prints, run in a folder. Raises InputError with the line that says why where it ends with another
+    status, and MachineError without git."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
@@ -87,5 +93,6 @@ def git(
         raise MachineError("git is not installed, and `--from-repo` needs it") from None
     if done.returncode not in statuses:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
-        raise InputError(f"git {arguments[0]}: {one_line(lines[-1], 300)}")
+        why = next((line for line in lines if line.startswith("fatal:")), lines[-1])
+        raise InputError(f"git {arguments[0]}: {one_line(why, 300)}")
     return done.stdout.decode("utf-8", "surrogateescape")

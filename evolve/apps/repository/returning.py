@@ -1,5 +1,6 @@
 """What comes back of a run: a patch against the recorded commit, the text for a pull request, a new branch."""
 
+import shlex
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,12 @@ def apply_to(archive: RunReader, program: ProgramRecord, repository: Repository,
             "git config --global user.name NAME; git config --global user.email EMAIL"
         ) from None
     branch = f"evolve/{archive.folder.name}-{program.generation}"
+    if git(checkout.top, "branch", "--list", branch):
+        there = shlex.quote(str(checkout.top))
+        raise InputError(
+            f"{checkout.top}: the branch {branch} exists already; look at it: git -C {there} switch {branch}; or make "
+            f"room: git -C {there} branch -D {branch}"
+        )
     with tempfile.TemporaryDirectory(prefix="evolve-patch-") as folder:
         index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
         git(checkout.top, "read-tree", commit, more=index)

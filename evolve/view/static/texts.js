@@ -54,7 +54,7 @@ export function behind(run, value, target) {
 
 const SAME = 1e-9;
 
-const GAIN_UNIT = "times";
+export const GAIN_UNIT = "times"; // of a repository's task
 
 // A change in words: "5 slots better"; a negative one is worse. A change of how many times better something is, with the value that it reached: "25 % better".
 export function worded(run, change, reached = null) {

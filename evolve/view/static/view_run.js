@@ -6,7 +6,7 @@ import { percent, plural, small, valueText } from "./numbers.js";
 import { morph } from "./morph.js";
 import { inline } from "./marked.js";
 import { missing, runHead, section } from "./parts.js";
-import { audited, behind, brief, changeOf, doubtWord, doubts, genLink, targetWord, than } from "./texts.js";
+import { GAIN_UNIT, audited, behind, brief, changeOf, doubtWord, doubts, genLink, targetWord, than } from "./texts.js";
 import { programDiff } from "./difference.js";
 
 // The first screen of a run: its best, cost, lineage and checks.
@@ -69,7 +69,7 @@ function believedTile(run) {
   const below = [
     strict === "agrees" ? "strict agrees" : strict ? null : "strict not asked",
     sandbox ? `sandbox ${sandbox}` : null, `${quarantined || 0} quarantined`,
-    fresh ? `fresh instances ${brief(fresh.text, 300)}` : null,
+    run.objective.unit === GAIN_UNIT ? "a program runs in the process of its tests: they catch mistakes, not malice, so read its patch" : fresh ? `fresh instances ${brief(fresh.text, 300)}` : null,
   ].filter(Boolean).join(" · ");
   const audit = run.audit ? h("div", { class: run.audit.falls ? "bad" : null }, run.audit.text) : null;
   if (run.audit && run.audit.falls) return tile("checks", h("span", { class: "bad" }, `⚠ ${plural(run.audit.falls, "claim falls", "claims fall")}`), [audit, against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);

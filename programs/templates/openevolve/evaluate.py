@@ -37,6 +37,8 @@ def main(program, result):
     """Score the file `program`; write the file `result`."""
     program, result = os.path.abspath(program), os.path.abspath(result)
     evaluator = load(prepare())
+    if "psutil" in sys.modules and not Path("/proc/meminfo").exists():
+        show_memory(sys.modules["psutil"])
     try:
         said = evaluated(evaluator, packed(evaluator, program))
     except Refused as refusal:
@@ -80,6 +82,15 @@ def load(path):
     if PACKER is not None and not callable(getattr(module, PACKER, None)):
         raise SystemExit(f"{EVALUATOR} has no function {PACKER}(folder)")
     return module
+
+
+def show_memory(psutil):
+    """Let psutil find the machine's memory, which it reads from /proc: the sandbox has none."""
+    folder, kb = Path(tempfile.mkdtemp()), os.sysconf("SC_PAGE_SIZE") // 1024
+    total, free = os.sysconf("SC_PHYS_PAGES") * kb, os.sysconf("SC_AVPHYS_PAGES") * kb
+    lines = [f"MemTotal: {total} kB", f"MemFree: {free} kB", f"MemAvailable: {free} kB", "Buffers: 0 kB", "Cached: 0 kB"]
+    (folder / "meminfo").write_text("\n".join([*lines, ""]))
+    psutil.PROCFS_PATH = str(folder)
 
 
 def packed(evaluator, program):
