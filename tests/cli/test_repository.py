@@ -73,7 +73,7 @@ def test_a_repository_becomes_a_task(repository: Path, evolve: Callable[..., str
 def test_changes_that_are_not_committed_are_taken_on_demand(repository: Path, evolve: Callable[..., str]) -> None:
     (repository / "work.py").write_text(WORK + "# changed\n")
     assert "changes that are not committed (work.py)" in refused(evolve, *OPTIONS)
-    evolve("new", "task", "--from-repo", "mine", *OPTIONS, "--dirty")
+    evolve("new", "task", "--from-repo", "mine", *OPTIONS, "--bench-memory", "--dirty")
     assert load_task("task").initial_files()["work.py"].endswith("# changed\n")
     assert git(repository, "status", "--porcelain").strip() == "M work.py"
 

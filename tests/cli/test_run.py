@@ -258,7 +258,7 @@ def test_every_command_that_a_run_ends_with_can_be_pasted(tmp_path: Path) -> Non
     assert {"resume", "lineage", "show", "replay", "export"} <= {command[3] for command in commands}
     for line, command in zip(steps, commands, strict=True):
         assert "  # " in line
-        assert command[:3] == EVOLVE
+        assert [shutil.which(command[0]), *command[1:3]] == EVOLVE, "by its path, or by its name where PATH has it"
         evolve(tmp_path, *command[3:])
     assert len(listing(tmp_path, "two words")["programs"]) > 4
     assert (tmp_path / "best.py").exists()

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +26,7 @@ from evolve.cluster.remote import ClusterRemote, OpenScheduler, Patience, open_r
 from evolve.core.clusters import ClusterAddress
 from tests.builders import one_file
 from tests.evaluator.process_table import descendants, gone
+from tests.loop.clusters import wait_for_workers
 from tests.script_folders import GOOD, make_task, says
 
 SECRET = "sk-cluster-5d1e77"
@@ -167,15 +168,33 @@ def test_programs_of_placement_have_the_scores_of_the_head(address: ClusterAddre
 # -- faults ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def begun(smallest: Task, address: ClusterAddress) -> Iterator[tuple[ClusterRemote, "Started"]]:
+@contextmanager
+def at_work(evaluator: RemoteEvaluator, remote: ClusterRemote) -> Iterator["Begun"]:
     """Two workers, one of which is at work on a slow program."""
-    with serving(smallest, address) as (evaluator, _, remote):
-        until(lambda: all_idle(remote))
-        started = Started(evaluator)
-        until(lambda: WorkerActivity.BUSY in states(remote).values())
-        time.sleep(0.5)
-        yield remote, started
+    until(lambda: all_idle(remote))
+    started = Started(evaluator)
+    until(lambda: WorkerActivity.BUSY in states(remote).values())
+    time.sleep(0.5)
+    yield remote, started
+
+
+@pytest.fixture
+def begun(smallest: Task, address: ClusterAddress) -> Iterator["Begun"]:
+    with serving(smallest, address) as (evaluator, _, remote), at_work(evaluator, remote) as begun:
+        yield begun
+
+
+@pytest.fixture(scope="module")
+def lasting(smallest: Task, cluster: LocalCluster) -> Iterator[tuple[RemoteEvaluator, ClusterRemote]]:
+    """One side of a head for all tests after which its workers are there again."""
+    with serving(smallest, ClusterAddress(scheduler=cluster.address)) as (evaluator, _, remote):
+        yield evaluator, remote
+
+
+@pytest.fixture
+def begun_again(lasting: tuple[RemoteEvaluator, ClusterRemote]) -> Iterator["Begun"]:
+    with at_work(*lasting) as begun:
+        yield begun
 
 
 class Started:
@@ -215,9 +234,9 @@ Begun = tuple[ClusterRemote, Started]
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_worker_that_dies_or_hangs_is_lost_and_comes_again(
-    begun: Begun, cluster: LocalCluster, number: signal.Signals
+    begun_again: Begun, cluster: LocalCluster, number: signal.Signals
 ) -> None:
-    remote, started = begun
+    remote, started = begun_again
     name = busy_worker(remote)
     process = serving_process(cluster, name)
     candidates = descendants(process)
@@ -235,8 +254,8 @@ def test_a_worker_that_dies_or_hangs_is_lost_and_comes_again(
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_dies_loses_the_evaluation_and_comes_again(begun: Begun, cluster: LocalCluster) -> None:
-    remote, started = begun
+def test_a_scheduler_that_dies_loses_the_evaluation_and_comes_again(begun_again: Begun, cluster: LocalCluster) -> None:
+    remote, started = begun_again
     os.kill(cluster.processes()[0], signal.SIGKILL)
     assert isinstance(started.end(), WorkerLost)
     until(lambda: WorkerActivity.LOST in states(remote).values())
@@ -244,8 +263,8 @@ def test_a_scheduler_that_dies_loses_the_evaluation_and_comes_again(begun: Begun
 
 
 @pytest.mark.slow
-def test_a_broker_that_dies_loses_the_evaluation_and_is_started_again(begun: Begun) -> None:
-    remote, started = begun
+def test_a_broker_that_dies_loses_the_evaluation_and_is_started_again(begun_again: Begun) -> None:
+    remote, started = begun_again
     os.kill(remote.broker_process_id, signal.SIGKILL)
     assert isinstance(started.end(), WorkerLost)
     until(lambda: all_idle(remote))
@@ -329,12 +348,13 @@ def test_nothing_is_left_when_the_head_is_killed(started: Callable[..., Any], sm
         "import time\n"
         "from evolve.cluster.local import LocalCluster\n"
         "with LocalCluster(1) as cluster:\n"
-        "    time.sleep(3)\n"
-        "    print(*cluster.processes(), flush=True)\n"
+        "    print(cluster.address, *cluster.processes(), flush=True)\n"
         "    time.sleep(600)\n"
     )
     head = started([sys.executable, "-c", script], stdout=-1)
-    processes = [int(word) for word in head.stdout.readline().split()]
+    scheduler, *words = head.stdout.readline().decode().split()
+    processes = [int(word) for word in words]
+    wait_for_workers(scheduler, 1)
     processes += [child for process in processes for child in children(process)]
     assert len(processes) == 3
     head.kill()
@@ -344,64 +364,73 @@ def test_nothing_is_left_when_the_head_is_killed(started: Callable[..., Any], sm
 # -- workers that are not honest ---------------------------------------------------------------------------------------
 
 
+LIARS = {
+    "number": "an object of type int",
+    "gigabyte": "bytes",
+    "nonsense": "another shape",
+    "endless": "more instances",
+}
+"""Workers by what they reply, and what is odd about it."""
+
+
+@pytest.fixture(scope="module")
+def alone() -> Iterator[LocalCluster]:
+    """A scheduler to which every test brings workers of its own."""
+    with LocalCluster(0) as alone:
+        yield alone
+
+
 @contextmanager
 def hostile(
-    started: Callable[..., Any], task: Task, kind: str, argument: str, broker_s: float = 60
+    started: Callable[..., Any], alone: LocalCluster, task: Task, kinds: Mapping[str, str], broker_s: float = 60
 ) -> Iterator[ClusterRemote]:
-    """A cluster whose only worker is not honest."""
+    """A cluster whose only workers are not honest. They are called like what they reply; each has an argument."""
     patience = replace(PATIENCE, silence_s=30, none_s=15, broker_s=broker_s)
-    with LocalCluster(0) as alone:
-        started([sys.executable, str(HOSTILE), alone.address, "liar", kind, argument])
-        with serving(task, ClusterAddress(scheduler=alone.address), patience) as (
-            _,
-            _,
-            remote,
-        ):
-            until(lambda: all_idle(remote, 1))
-            yield remote
+    for kind, argument in kinds.items():
+        started([sys.executable, str(HOSTILE), alone.address, kind, kind, argument])
+    with serving(task, ClusterAddress(scheduler=alone.address), patience) as (_, _, remote):
+        until(lambda: all_idle(remote, len(kinds)))
+        yield remote
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "why"),
-    [
-        ("number", "an object of type int"),
-        ("gigabyte", "bytes"),
-        ("nonsense", "another shape"),
-        ("endless", "more instances"),
-    ],
-)
-def test_an_odd_reply_is_its_workers_fault(started: Callable[..., Any], smallest: Task, kind: str, why: str) -> None:
-    with hostile(started, smallest, kind, "") as remote:
-        with (
-            open_evaluator(smallest, smallest.suite(), workers=1) as home,
-            pytest.raises(WorkerLost, match="worker liar on") as caught,
-        ):
-            RemoteEvaluator(home, remote).evaluate(one_file(HONEST))
-        assert why in caught.value.why
-        assert states(remote)["liar"] is WorkerActivity.EXPELLED
+def test_an_odd_reply_is_its_workers_fault_and_no_others(
+    started: Callable[..., Any], alone: LocalCluster, smallest: Task
+) -> None:
+    with (
+        hostile(started, alone, smallest, dict.fromkeys(LIARS, "")) as remote,
+        open_evaluator(smallest, smallest.suite(), workers=1) as home,
+    ):
+        for number, (kind, why) in enumerate(LIARS.items()):
+            assert [states(remote)[other] for other in LIARS][number:] == [WorkerActivity.IDLE] * (len(LIARS) - number)
+            with pytest.raises(WorkerLost, match=f"worker {kind} on") as caught:
+                RemoteEvaluator(home, remote).evaluate(one_file(HONEST), only=kind)
+            assert why in caught.value.why
+            assert states(remote)[kind] is WorkerActivity.EXPELLED
 
 
 @pytest.mark.nightly
-def test_a_reply_that_is_larger_than_it_seems_reaches_no_head(started: Callable[..., Any], smallest: Task) -> None:
-    with hostile(started, smallest, "hidden gigabyte", "") as remote:
-        with pytest.raises(WorkerLost, match="worker liar on"):
+def test_a_reply_that_is_larger_than_it_seems_reaches_no_head(
+    started: Callable[..., Any], alone: LocalCluster, smallest: Task
+) -> None:
+    with hostile(started, alone, smallest, {"hidden gigabyte": ""}) as remote:
+        with pytest.raises(WorkerLost, match="worker hidden gigabyte on"):
             remote.run(one_file(HONEST))
-        assert states(remote)["liar"] in (WorkerActivity.EXPELLED, WorkerActivity.LOST)
+        assert states(remote)["hidden gigabyte"] in (WorkerActivity.EXPELLED, WorkerActivity.LOST)
 
 
 @pytest.mark.slow
 def test_a_pickle_that_runs_code_changes_nothing_of_the_head(
-    started: Callable[..., Any], smallest: Task, tmp_path: Path
+    started: Callable[..., Any], alone: LocalCluster, smallest: Task, tmp_path: Path
 ) -> None:
     target = tmp_path / "written"
     there = tmp_path / "written.there"
     there.write_text("as it was")
     before = there.stat()
-    with hostile(started, smallest, "pickle", f"{target},{os.getpid()}") as remote:
-        with pytest.raises(WorkerLost, match=r"worker liar on .*: its reply is an object of type NoneType"):
+    with hostile(started, alone, smallest, {"pickle": f"{target},{os.getpid()}"}) as remote:
+        with pytest.raises(WorkerLost, match=r"worker pickle on .*: its reply is an object of type NoneType"):
             remote.run(one_file(HONEST))  # its code ran to the end
-        assert states(remote)["liar"] is WorkerActivity.EXPELLED
+        assert states(remote)["pickle"] is WorkerActivity.EXPELLED
     assert there.read_text() == "as it was"
     after = there.stat()
     assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
@@ -410,20 +439,24 @@ def test_a_pickle_that_runs_code_changes_nothing_of_the_head(
 
 
 @pytest.mark.slow
-def test_a_pickle_that_holds_the_broker_holds_no_other_worker(started: Callable[..., Any], smallest: Task) -> None:
-    with hostile(started, smallest, "sleeping", "", 5) as remote:
+def test_a_pickle_that_holds_the_broker_holds_no_other_worker(
+    started: Callable[..., Any], alone: LocalCluster, smallest: Task
+) -> None:
+    with hostile(started, alone, smallest, {"sleeping": ""}, 5) as remote:
         with pytest.raises(WorkerLost, match="the broker was silent for 5 s"):
             remote.run(one_file(HONEST))
         until(lambda: all_idle(remote, 1))
 
 
 @pytest.mark.slow
-def test_a_better_programs_answers_do_not_survive_at_home(started: Callable[..., Any], smallest: Task) -> None:
+def test_a_better_programs_answers_do_not_survive_at_home(
+    started: Callable[..., Any], alone: LocalCluster, smallest: Task
+) -> None:
     with open_evaluator(smallest, smallest.suite(), workers=1) as home:
         recording = home.record(one_file(HONEST)).process
         assert recording is not None
         best = ",".join(turn.replies[0].answer for turn in recording.turns[1:])
-        with hostile(started, smallest, "better", best) as remote:
+        with hostile(started, alone, smallest, {"better": best}) as remote:
             evaluator = RemoteEvaluator(home, remote)
             claimed = evaluator.evaluate(one_file(WORST))
             assert claimed.combined_score == home.evaluate(one_file(HONEST)).combined_score

@@ -59,6 +59,21 @@ def start_scheduler(started: Start, *options: str, scheme: str = "tcp") -> str:
     return f"127.0.0.1:{port}"
 
 
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of a scheduler of the user that tests use one after the other."""
+    processes: list[subprocess.Popen[Any]] = []
+
+    def start(command: list[str], **options: Any) -> subprocess.Popen[Any]:
+        processes.append(subprocess.Popen(command, **options))
+        return processes[-1]
+
+    yield start_scheduler(start)
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
 def start_worker(started: Start, address: str, *options: str, **environment: str) -> int:
     command = [sys.executable, "-m", "evolve", "worker", address, "--name", "mine", *options]
     environ = {**os.environ, "OPENAI_API_KEY": SECRET, **environment}
@@ -71,11 +86,10 @@ def processes_below(root: int) -> list[int]:
     return [root, *(process for child in found for process in processes_below(child))]
 
 
-def test_a_worker_serves_a_scheduler_of_the_user_and_holds_no_key(started: Start) -> None:
+def test_a_worker_serves_a_scheduler_of_the_user_and_holds_no_key(started: Start, scheduler: str) -> None:
     task = load_task("placement")
-    address = start_scheduler(started)
-    worker = start_worker(started, f"dask://{address}")
-    with connected(task, f"dask://{address}") as evaluator:
+    worker = start_worker(started, f"dask://{scheduler}")
+    with connected(task, f"dask://{scheduler}") as evaluator:
         evaluation = evaluator.evaluate(task.initial_files())
         assert evaluation.correct
         assert evaluation.on == EvaluatedOn(host=os.uname().nodename, worker="mine")
@@ -86,26 +100,24 @@ def test_a_worker_serves_a_scheduler_of_the_user_and_holds_no_key(started: Start
 
 
 def test_a_variable_of_the_tasks_script_comes_from_the_workers_shell(
-    started: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    started: Start, scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVOLVE_TEST_SCORE", "1")
     task = make_task(tmp_path / "mine", SCORES_ITS_SHELL, environment=["EVOLVE_TEST_SCORE"])
-    address = start_scheduler(started)
-    start_worker(started, f"dask://{address}", "--env", "EVOLVE_TEST_SCORE", EVOLVE_TEST_SCORE="7")
-    with connected(task, f"dask://{address}") as evaluator:
+    start_worker(started, f"dask://{scheduler}", "--env", "EVOLVE_TEST_SCORE", EVOLVE_TEST_SCORE="7")
+    with connected(task, f"dask://{scheduler}") as evaluator:
         assert evaluator.evaluate(task.initial_files()).combined_score == 7.0
 
 
-def test_ctrl_c_ends_a_worker_and_leaves_nothing(started: Start, tmp_path: Path) -> None:
-    address = start_scheduler(started)
-    command = [sys.executable, "-m", "evolve", "worker", f"dask://{address}"]
+def test_ctrl_c_ends_a_worker_and_leaves_nothing(started: Start, scheduler: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "evolve", "worker", f"dask://{scheduler}"]
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
     worker = started(command, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}, **options)
     assert worker.stdout is not None
-    assert f"for dask://{address} as " in worker.stdout.readline()
+    assert f"for dask://{scheduler} as " in worker.stdout.readline()
     while len(processes := processes_below(worker.pid)) < 2:
         time.sleep(0.05)
-    with connected(load_task("placement"), f"dask://{address}") as evaluator:
+    with connected(load_task("placement"), f"dask://{scheduler}") as evaluator:
         evaluator.evaluate(one_file(""))
         os.killpg(worker.pid, signal.SIGINT)
         assert worker.wait(20) == 130

@@ -1,8 +1,10 @@
-"""A run on a cluster: its fingerprint and scores, and the processes of its workers."""
+"""A run on a cluster: its fingerprint and scores, and the workers that joined, with their processes."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
+from evolve.cluster.engine import SchedulerClient
 from evolve.cluster.local import LocalCluster
 from tests.loop.climbing import opened
 
@@ -14,6 +16,17 @@ def fingerprint(folder: Path) -> str:
 
 def address(cluster: LocalCluster) -> str:
     return cluster.address.replace("tcp://", "dask://")
+
+
+def wait_for_workers(scheduler: str, number: int) -> None:
+    """Wait until that number of workers has joined the scheduler."""
+
+    async def joined() -> None:
+        async with await SchedulerClient.open(scheduler) as client:
+            while len(await client.workers()) < number:
+                await asyncio.sleep(0.02)
+
+    asyncio.run(asyncio.wait_for(joined(), 60))
 
 
 def hosted(cluster: LocalCluster) -> list[int]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import count as counting
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from evolve.evaluation.elsewhere import is_drawn
 from evolve.evaluation.evaluators import open_evaluators
 from evolve.view.payload import run_document
 from tests.loop.climbing import TASK, configure, count, events, evolve, in_fork, kill, opened, patch, script, wait_until
-from tests.loop.clusters import address, fingerprint, hosted, true_score
+from tests.loop.clusters import address, fingerprint, hosted, true_score, wait_for_workers
 
 HOSTILE = Path(__file__).parent.parent / "cluster" / "hostile_worker.py"
 STEPS = (5, 3, 8, 2, 7, 1)
@@ -40,10 +41,20 @@ def configured(folder: Path, steps: tuple[float | str, ...] = STEPS, **keys: Any
     return configure(folder, models=[script(folder, answers)], generations=len(steps), **keys)
 
 
-def whole(folder: Path, steps: tuple[float | str, ...] = STEPS) -> str:
-    """The fingerprint of the run on this machine."""
-    evolve(folder, "run", configured(folder, steps), "--name", "r", code=None)
-    return fingerprint(folder)
+Whole = Callable[[tuple[float | str, ...]], str]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The fingerprint of the run of some steps on this machine, each made once."""
+
+    @cache
+    def made(steps: tuple[float | str, ...]) -> str:
+        folder = tmp_path_factory.mktemp("whole")
+        evolve(folder, "run", configured(folder, steps), "--name", "r", code=None)
+        return fingerprint(folder)
+
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +66,12 @@ def cluster() -> Iterator[LocalCluster]:
 # -- the run of one machine --------------------------------------------------------------------------------------------
 
 
-def test_the_archive_is_that_of_the_run_on_one_machine_and_names_its_workers(tmp_path: Path) -> None:
+def test_the_archive_is_that_of_the_run_on_one_machine_and_names_its_workers(tmp_path: Path, whole: Whole) -> None:
     config = configured(tmp_path / "there")
     ran = evolve(tmp_path / "there", "run", config, "--name", "r", "--workers", "dask:local:2")
     assert "on the cluster dask:local:2" in ran.stdout
     assert "worker local-" in ran.stdout
-    assert fingerprint(tmp_path / "there") == whole(tmp_path / "here")
+    assert fingerprint(tmp_path / "there") == whole(STEPS)
     journal = events(tmp_path / "there")
     places = [event["on"]["worker"] for event in journal if event["event"] == "evaluated" and "on" in event]
     assert set(places) <= {"local-1", "local-2"}
@@ -131,7 +142,9 @@ def while_evaluating(folder: Path, process: Any, generation: int) -> None:
 
 
 @pytest.mark.parametrize("victim", ["workers", "scheduler"])
-def test_a_program_whose_worker_is_lost_is_evaluated_again(tmp_path: Path, cluster: LocalCluster, victim: str) -> None:
+def test_a_program_whose_worker_is_lost_is_evaluated_again(
+    tmp_path: Path, cluster: LocalCluster, whole: Whole, victim: str
+) -> None:
     steps = (SLOW, 3, 4)
     config = configured(tmp_path / "there", steps)
     process = in_fork(tmp_path / "there", "run", config, "--name", "r", "--workers", address(cluster))
@@ -142,16 +155,16 @@ def test_a_program_whose_worker_is_lost_is_evaluated_again(tmp_path: Path, clust
     assert process.exitcode == 0, (tmp_path / "there" / "out.txt").read_text()
     assert count(tmp_path / "there", "worker", change="lost") >= 1
     assert count(tmp_path / "there", "machine_lost") == 0
-    assert fingerprint(tmp_path / "there") == whole(tmp_path / "here", steps)
+    assert fingerprint(tmp_path / "there") == whole(steps)
 
 
-def test_a_killed_head_loses_nothing(tmp_path: Path) -> None:
+def test_a_killed_head_loses_nothing(tmp_path: Path, whole: Whole) -> None:
     config = configured(tmp_path / "there")
     process = in_fork(tmp_path / "there", "run", config, "--name", "r", "--workers", "dask:local:2")
     wait_until(lambda: count(tmp_path / "there", "evaluated") >= 3, process)
     kill(process)
     evolve(tmp_path / "there", "resume", "r")
-    assert fingerprint(tmp_path / "there") == whole(tmp_path / "here")
+    assert fingerprint(tmp_path / "there") == whole(STEPS)
     assert count(tmp_path / "there", "answered") == len(STEPS)
 
 
@@ -169,7 +182,7 @@ def with_hostile(
     with LocalCluster(0) as alone:
         for number in (1, 2, 3):
             hostile(started, alone, f"odd-{number}", kind, argument)
-        time.sleep(8)  # until all three have joined
+        wait_for_workers(alone.address, 3)
         config = configured(folder, steps, attempts=1)
         return evolve(folder, "run", config, "--name", "r", "--workers", address(alone), code=code).stdout
 
@@ -190,7 +203,9 @@ def test_a_program_whose_workers_end_the_broker_has_not_crashed(tmp_path: Path, 
         assert len(archive.programs) == 1
 
 
-def test_where_the_initial_program_is_lost_too_the_generation_stays_open(tmp_path: Path, started: Start) -> None:
+def test_where_the_initial_program_is_lost_too_the_generation_stays_open(
+    tmp_path: Path, started: Start, whole: Whole
+) -> None:
     there = tmp_path / "there"
     with_hostile(there, started, "dead", "", steps=(MARK,), code=3)
     with opened(there) as archive:
@@ -200,7 +215,7 @@ def test_where_the_initial_program_is_lost_too_the_generation_stays_open(tmp_pat
     assert "its workers were lost" in evolve(there, "show", "r", "1").stdout
     evolve(there, "resume", "r", "--workers", "1")
     assert count(there, "answered") == count(there, "asked") == 1
-    assert fingerprint(there) == whole(tmp_path / "here", (MARK,))
+    assert fingerprint(there) == whole((MARK,))
 
 
 # -- workers that are not honest ---------------------------------------------------------------------------------------

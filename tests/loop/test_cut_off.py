@@ -24,8 +24,12 @@ from tests.loop.killing import (
 )
 
 SEED = 3
-each_cut = pytest.mark.parametrize("cuts", [2, pytest.param(4, marks=pytest.mark.slow)])
+CUTS = 4
 """How many places a run is cut off at: all of them take minutes. The seed says which."""
+each_cut = pytest.mark.parametrize("cuts", [2, pytest.param(CUTS, marks=pytest.mark.slow)])
+each_half = pytest.mark.parametrize(
+    "half", [pytest.param(slice(0, 2), id="first"), pytest.param(slice(2, CUTS), id="second", marks=pytest.mark.slow)]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +75,15 @@ def fingerprint(path: Path) -> str:
         return archive.fingerprint()
 
 
-@each_cut
+@each_half
 @pytest.mark.parametrize("make", [scripted, offline])
-def test_one_in_flight_it_is_the_same_run(whole: Callable[[Make, int], Whole], make: Make, cuts: int) -> None:
+def test_one_in_flight_it_is_the_same_run(whole: Callable[[Make, int], Whole], make: Make, half: slice) -> None:
     """Refusals, calls that fail (two in a row, and the last), insights reports, one of which cannot be had."""
     made = whole(make, 1)
     folder, config, lengths = made.folder, made.config, made.lengths
     wanted = fingerprint(folder / "runs" / "whole")
     assert len(lengths) > 60
-    for number in [*random.Random(SEED).sample(range(len(lengths)), cuts - 1), len(lengths) - 1]:
+    for number in [len(lengths) - 1, *random.Random(SEED).sample(range(len(lengths)), CUTS - 1)][half]:
         with taken_up(cut(folder, lengths[number]), config) as run:
             assert run.go() is StopReason.GENERATIONS
             assert run.archive.reader.fingerprint() == wanted, events(folder, "whole")[number + 1]
@@ -117,10 +121,10 @@ def test_one_in_flight_cut_off_again_and_again_it_is_the_same_run(
             assert run.archive.reader.fingerprint() == wanted
 
 
-@each_cut
+@each_half
 @pytest.mark.parametrize("make", [scripted, pytest.param(offline, marks=pytest.mark.slow)])
 def test_four_in_flight_nothing_is_asked_twice_lost_or_doubled(
-    whole: Callable[[Make, int], Whole], make: Make, cuts: int
+    whole: Callable[[Make, int], Whole], make: Make, half: slice
 ) -> None:
     made = whole(make, 4)
     checked, wrong = choices_found_again(made.folder, "whole")
@@ -128,7 +132,7 @@ def test_four_in_flight_nothing_is_asked_twice_lost_or_doubled(
     asked = [event for event in events(made.folder, "whole") if event["event"] == "asked"]
     behind = [event["generation"] - event["position"] for event in asked]
     assert max(behind) >= 2, "some were chosen while others were under way"
-    for length in random.Random(SEED).sample(made.lengths, cuts):
+    for length in random.Random(SEED).sample(made.lengths, CUTS)[half]:
         with taken_up(cut(made.folder, length), made.config) as run:
             assert run.go() is StopReason.GENERATIONS
         journal = events(made.folder)

@@ -17,6 +17,8 @@ from tests.openai_server import Behaviour, OpenAIServer, answer, status
 def test_patches_and_insights_reports_together_are_never_more_than_allowed(tmp_path: Path) -> None:
     lock = threading.Lock()
     numbers = itertools.count(1)
+    four = threading.Barrier(4, timeout=60)  # the first four questions wait for one another
+    joined = threading.Event()  # a patch was asked for while a document was written
     under_way: list[bool] = []  # is it for an insights report?
     seen: list[tuple[int, int]] = []
 
@@ -25,6 +27,13 @@ def test_patches_and_insights_reports_together_are_never_more_than_allowed(tmp_p
         with lock:
             under_way.append(meta)
             seen.append((len(under_way), sum(under_way)))
+            arrived = len(seen)
+            if 0 < sum(under_way) < len(under_way):
+                joined.set()
+        if arrived <= 4:
+            four.wait()
+        if meta:
+            joined.wait(60)
         time.sleep(0.2)
         with lock:
             under_way.remove(meta)

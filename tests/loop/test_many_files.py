@@ -20,7 +20,7 @@ def succeed(folder: Path, *words: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [1, 3, 40])
+@pytest.mark.parametrize("count", [1, 3, pytest.param(40, marks=pytest.mark.nightly)])
 def test_a_run_of_many_files_is_killed_resumed_and_done_again(tmp_path: Path, count: int) -> None:
     task = make_folder(tmp_path / "task", many(count))
     whole, killed = tmp_path / "whole", tmp_path / "killed"

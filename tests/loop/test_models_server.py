@@ -292,9 +292,16 @@ def test_a_run_without_one_answer_says_so_and_keeps_what_it_has(tmp_path: Path) 
 
 @pytest.mark.parametrize("parallel", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_daily_limit_ends_the_run_for_resume_to_go_on_with(tmp_path: Path, parallel: int) -> None:
+    more = steps(3)
+
+    def after_the_refusal(_: Any) -> Behaviour:
+        while "stopping: " not in (tmp_path / "out.txt").read_text():
+            time.sleep(0.01)
+        return more()
+
     limit = [step(1), step(2), status(429, retry_after="40000")]
-    with OpenAIServer(limit, default=endless(after_s=1)) as server:  # the refusal is there before a later answer
-        config = configure(tmp_path, models=[model(server.url)], generations=50, parallel=parallel)
+    with OpenAIServer(limit, default=after_the_refusal) as server:
+        config = configure(tmp_path, models=[model(server.url, timeout_s=100.0)], generations=50, parallel=parallel)
         finish(tmp_path, "run", config, "--name", "r")
         assert 3 <= len(server.requests) <= 2 + parallel
     with opened(tmp_path) as archive:

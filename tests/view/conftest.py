@@ -54,10 +54,10 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def looked_at(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_evaluation) -> Path:
-    """A folder with runs: `offline` (200 programs), `scripted` (with failures, refusals, insights reports), `leaked`
+    """A folder with runs: `offline` (100 programs), `scripted` (with failures, refusals, insights reports), `leaked`
     (with quarantine), `hostile`, `empty` (nothing yet), `begun` (the initial program), `long` (2,000 attempts)."""
     folder = tmp_path_factory.mktemp("looked_at")
-    evolve(folder, "run", "--task", str(TASK), "--generations", "200", "--name", "offline", "--seed", "1", code=None)
+    evolve(folder, "run", "--task", str(TASK), "--generations", "100", "--name", "offline", "--seed", "1", code=None)
     answers: list[Any] = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 31)]
     answers[4] = patch("OFFSET = None", name="no_offset")  # fails
     answers[7] = ["I would rather talk about it.", patch(1.08, name="step_8")]  # repaired

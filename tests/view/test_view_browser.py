@@ -50,7 +50,7 @@ def looked(request: pytest.FixtureRequest) -> Looked:
 @pytest.mark.parametrize(
     ("name", "programs"),
     [
-        ("offline", [0, 1, 100, 200]),
+        ("offline", [0, 1, 50, 100]),
         ("scripted", [0, 5, 8, 17, 19, 21, 30]),
         ("leaked", [1, 2, 3]),
         ("empty", []),
