@@ -14,6 +14,7 @@ from typing import Any, Final
 from evaluator import Infeasible, InvalidAnswer
 from evaluator.evaluation import Verdict
 from evaluator.tasks.cant_be_late import recipes
+from evaluator.tasks.cant_be_late.picture import picture
 from evaluator.tasks.cant_be_late.rule import ANSWERS, ON_DEMAND, PRICES, CloudJob, after, at_tick, least_ticks, machine
 
 _UP: Final = "1"
@@ -79,6 +80,11 @@ def describe(instance: Mapping[str, Any]) -> str:
         f"work {instance['work']}, deadline {instance['deadline']}, overhead {instance['overhead']}, "
         f"spot there in {there} % of the ticks"
     )
+
+
+def draw(instance: Mapping[str, Any], answer: Sequence[str]) -> str:
+    """The trace as bands: when spot was there, what ran when, and the same of the cheapest plan."""
+    return picture(instance, answer)
 
 
 def _shown(value: object) -> str:

@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from cant_be_late_playing import TASK, Decide, answers_of, drawn, mean_cost, program
@@ -230,7 +231,7 @@ def test_every_bound_that_ships_is_the_least_cost_of_all_that_can_happen(suite: 
 
 def test_no_program_that_ships_is_below_a_bound() -> None:
     for instance in TASK.suite("shifted").instances[:12]:
-        for name in ("on_demand", "greedy", "uniform_progress"):
+        for name in ("on_demand", "greedy", "uniform_progress", "kept_slack"):
             cost = TASK.judge.judge(instance, answers_of(program(f"baselines/{name}"), instance.data)).cost
             assert cost is not None and instance.bound is not None and cost >= instance.bound
 
@@ -244,6 +245,7 @@ def test_no_program_that_ships_is_below_a_bound() -> None:
         ("on_demand", "single", 438.0),
         ("greedy", "single", 311.183),
         ("uniform_progress", "single", 332.8),
+        ("kept_slack", "single", 295.017),
         ("on_demand", "shifted", 306.0),
     ],
 )
@@ -251,12 +253,18 @@ def test_the_baselines_cost_what_they_say(name: str, suite: str, cost: float) ->
     assert round(mean_cost(program(f"baselines/{name}"), TASK.suite(suite)), 3) == cost
 
 
+def test_the_best_listed_value_is_what_our_own_rule_costs() -> None:
+    (known,) = TASK.suite("single").best_known
+    assert "baselines/kept_slack.py" in known.where_from
+    assert known.value == pytest.approx(mean_cost(program("baselines/kept_slack"), TASK.suite("single")), rel=1e-10)
+
+
 def test_the_initial_program_is_greedy() -> None:
     data = TASK.suite().instances[3].data
     assert answers_of(program("initial"), data) == answers_of(program("baselines/greedy"), data)
 
 
-@pytest.mark.parametrize("name", ["on_demand", "greedy", "uniform_progress"])
+@pytest.mark.parametrize("name", ["on_demand", "greedy", "uniform_progress", "kept_slack"])
 @given(seed=st.integers(0, 10**6))
 def test_a_baseline_is_never_late_where_on_demand_is_not(name: str, seed: int) -> None:
     data = drawn(random.Random(seed), 30)
@@ -405,3 +413,14 @@ def test_a_fresh_instance_is_valid_for_the_recipe(suite: str) -> None:
 
 def test_describe_says_what_a_job_is_like() -> None:
     assert TASK.judge.describe(INSTANCE) == "work 4, deadline 10, overhead 1, spot there in 80 % of the ticks"
+
+
+def test_the_picture_shows_what_ran_when_and_the_cheapest_plan() -> None:
+    instance = TASK.suite().instances[1]
+    text = TASK.judge.draw(instance, answers_of(program("baselines/greedy"), instance.data))
+    root = ElementTree.fromstring(text)
+    assert f"cost 415; the cheapest plan, with the trace known in advance, costs {instance.bound}" in text
+    bands = [element for element in root.findall(".//{*}rect") if element.get("height") == "26"]
+    width = sum(float(band.get("width", "")) for band in bands if band.get("fill") == "#74c476")
+    assert width == pytest.approx(760 * instance.data["spot"].count("1") / 180, abs=0.1)
+    assert len(root.findall(".//{*}polyline")) == 2
