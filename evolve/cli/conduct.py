@@ -33,7 +33,6 @@ from evolve.review.doubts import against_best, held_out_change, overfitted, quar
 from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.run_facts import outcomes_text, proposals
 from evolve.review.scores import (
-    aim,
     fresh_text,
     held_out_text,
     held_out_value,
@@ -65,8 +64,6 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
         output.complain(session.unnoted)
     output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
-    if not session.resumed and not evaluators.task.uses_clock:
-        output.say(one_line(aim(evaluators.task.description, archive.programs[0]), 500))
     output.say(_describe_models(session))
     place = f"the cluster {config.workers}" if config.cluster else counted(config.processes, "worker")
     in_flight = f"{counted(config.parallel, 'proposal')} at a time on {place}"

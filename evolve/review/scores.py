@@ -213,21 +213,6 @@ def sentence(scored: Scored) -> str:
     return f"{score} ({'; '.join(remarks)})"
 
 
-def aim(description: str, initial: Scored) -> str:
-    """What a task asks, with the first sentence of its description, the best known value, and the bound, in a line."""
-    objective = initial.objective
-    asked, _, _ = " ".join(description.split()).partition(". ")
-    unit = f" ({objective.unit})" if objective.unit else ""
-    better = "larger" if objective.direction is Direction.MAXIMISE else "smaller"
-    word = bound_word(objective)
-    facts = [f"{objective.metric}{unit}, {better} is better"]
-    if initial.best_known is not None:
-        facts.append(f"best known {value_text(initial.best_known.value)}, {initial.best_known.where_from}")
-    is_bounded = initial.value_bound is not None
-    facts.append(f"{word} {value_text(initial.value_bound)}, proven" if is_bounded else f"no {word} is known")
-    return f"{asked.removesuffix('.')}. Score: {'; '.join(facts)}." if asked else f"Score: {'; '.join(facts)}."
-
-
 def bound_word(objective: Objective) -> str:
     """The word for the value at the bounds: `ceiling` if more is better, else `bound`."""
     return "ceiling" if objective.direction is Direction.MAXIMISE else "bound"

@@ -196,15 +196,6 @@ def test_the_first_evaluation_is_announced_on_a_terminal(on_terminal, tmp_path: 
     assert screen.startswith("scoring the initial program ...\r\x1b[KEvolving")
 
 
-def test_the_first_screen_says_what_is_asked_and_what_is_known(tmp_path: Path) -> None:
-    lines = evolve(tmp_path, "run", "--task", CURVE, "--generations", "1", "--name", "r").stdout.splitlines()
-    assert lines[1] == (
-        "Come near a curve that nobody can hit with a polynomial. "
-        "Score: combined_score, larger is better; no ceiling is known."
-    )
-    assert lines[1] not in evolve(tmp_path, "resume", "r", "--generations", "2").stdout
-
-
 def test_a_file_named_runs_is_reported(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     ran = evolve(tmp_path, "run", "--task", CURVE, "--generations", "1", code=2)

@@ -22,7 +22,6 @@ from evaluator.tasks.cant_be_late.exact import best_answers, least_cost
 from evaluator.tasks.cant_be_late.judge import converse, draw_instance
 from evaluator.tasks.cant_be_late.recipes import RECIPES
 from evaluator.tasks.suite_files import as_text
-from evolve.review.scores import aim
 from tests.builders import one_file
 from tests.evaluator.hostile import confinement
 
@@ -371,11 +370,6 @@ def test_the_sandbox_costs_a_program_what_the_judge_costs_it() -> None:
         evaluation = evaluator.evaluate(one_file((TASK.initial).read_text(encoding="utf-8")))
     assert evaluation.correct
     assert evaluation.metrics["mean_cost"] == mean_cost(program("initial"), suite)
-    assert aim(TASK.description, evaluation) == (
-        "Finish a job by its deadline on cloud machines for the least money, tick by tick and without knowing the "
-        "future. Score: mean_cost (ticks of spot), smaller is better; best known 295.016667, our own rule "
-        "(programs/cant_be_late/baselines/kept_slack.py); bound 260.033333, proven."
-    )
 
 
 # -- the data ----------------------------------------------------------------------------------------------------------
