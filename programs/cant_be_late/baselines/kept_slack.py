@@ -2,7 +2,7 @@
 
 The slack is what may be lost to waiting and to starts before on-demand must run to the end. Its share of the work left
 decides. Longer starts need less slack to begin with on-demand and more to leave it, and spot that has been there for
-long is always taken.
+long is always taken. The constants were chosen by hand on 480 fresh traces of the recipe of `single`.
 """
 
 
