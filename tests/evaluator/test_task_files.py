@@ -37,6 +37,7 @@ def test_the_text_for_models_is_the_tasks_own_and_never_found_by_its_name(
     assert built_in_tasks() == [
         "autocorrelation",
         "bin_packing",
+        "cant_be_late",
         "circle_packing",
         "erdos_overlap",
         "placement",
