@@ -32,7 +32,7 @@ def network() -> Network:
     return Network(
         regions={region: number for number, region in enumerate(regions)},
         prices={link: Fraction(usd) for link, (usd, _) in links.items()},
-        speeds={link: Fraction(gbit) for link, (_, gbit) in links.items()},
+        speeds={link: Fraction(bits) / 10**9 for link, (_, bits) in links.items()},
     )
 
 

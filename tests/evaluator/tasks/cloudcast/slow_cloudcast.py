@@ -15,11 +15,11 @@ NAMES = [row[0] for row in ROWS]
 def slow_link(a: str, b: str) -> tuple[int, Fraction]:
     """(Hundredths of a cent per GB, Gbit/s of one VM)."""
     others = [name for name in NAMES if name != a]
-    usd, gbit = ROWS[NAMES.index(a)][1 + others.index(b)].split(":")
-    whole, _, rest = gbit.partition(".")
+    usd, bits = ROWS[NAMES.index(a)][1 + others.index(b)].split(":")
+    whole, _, rest = bits.partition(".")
     cents = Fraction(usd) * 10_000
     assert cents.denominator == 1
-    return cents.numerator, Fraction(int(whole + rest), 10 ** len(rest))
+    return cents.numerator, Fraction(int(whole + rest), 10 ** (9 + len(rest)))
 
 
 def slow_is_answer(instance: Any, answer: Any) -> bool:
