@@ -253,6 +253,7 @@ def test_a_resumed_run_with_a_wider_limit_is_the_run_that_had_it_from_the_start(
 
 def test_every_command_that_a_run_ends_with_can_be_pasted(tmp_path: Path) -> None:
     ran = evolve(tmp_path, "run", "--name", "two words", "--task", CURVE, "--generations", "3", "--parallel", "1")
+    assert ran.stdout.splitlines()[1] == "Task: Come near a curve that nobody can hit with a polynomial."
     steps = ran.stdout.partition("Next:\n")[2].splitlines()
     commands = [shlex.split(line, comments=True) for line in steps]
     assert {"resume", "lineage", "show", "replay", "export"} <= {command[3] for command in commands}
