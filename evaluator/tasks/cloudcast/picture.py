@@ -34,7 +34,7 @@ def picture(instance: Mapping[str, Any], bill: Bill) -> str:
             'font-family="sans-serif"><rect width="100%" height="100%" fill="white"/>',
             *_head(instance, bill),
             *(_link(link, points, load, instance["parts"]) for link, load in bill.loads.items()),
-            *(_price(link, points, load, instance["parts"]) for link, load in bill.loads.items()),
+            *(_price(link, points[link[1]], bill.loads[link], instance["parts"]) for link in _first_into(bill)),
             *(_region(region, point, region in wanted) for region, point in points.items()),
             "</svg>",
         ]
@@ -44,11 +44,9 @@ def picture(instance: Mapping[str, Any], bill: Bill) -> str:
 def _places(source: str, bill: Bill) -> dict[str, tuple[int, float]]:
     """The column and row of each region. It stands right of the region whose link first enters it, in the order of
     clouds; what it leads to stands around its own row."""
-    onward: dict[str, list[str]] = {source: []}
-    for a, b in bill.loads:  # in the order of first use: a region is entered before it sends
-        if b not in onward:
-            onward[b] = []
-            onward[a].append(b)
+    onward: dict[str, list[str]] = {region: [] for region in bill.regions}
+    for a, b in _first_into(bill):
+        onward[a].append(b)
     places: dict[str, tuple[int, float]] = {}
     _place(source, 0, 0, {region: sorted(targets) for region, targets in onward.items()}, places)
     return places
@@ -100,18 +98,28 @@ def _link(link: Link, points: Mapping[str, tuple[float, float]], load: int, part
     middle = (x2 + _LABEL + x1) / 2 if x2 > x1 else x1 - _COLUMN / 2
     return (
         f'<path d="M{x1:.1f} {y1:.1f}C{middle:.1f} {y1:.1f} {middle:.1f} {y2:.1f} {x2:.1f} {y2:.1f}" fill="none" '
-        f'stroke="{_colour(link)}" stroke-width="{1 + 2.5 * load / parts:.2f}" stroke-opacity="0.85"/>'
+        f'stroke="{_colour(link)}" stroke-width="{1 + 2.5 * load / parts:.2f}" stroke-opacity="0.85">'
+        f"<title>{escape(' to '.join(link))}: {_words(link, load, parts)}</title></path>"
     )
 
 
-def _price(link: Link, points: Mapping[str, tuple[float, float]], load: int, parts: int) -> str:
+def _price(link: Link, point: tuple[float, float], load: int, parts: int) -> str:
     """The price on a link's end, with the number of parts if it is not all."""
-    x, y = points[link[1]]
-    if points[link[0]][0] >= x:  # backward: its end lies on another link's
-        return ""
-    text = f"{float(network().prices[link]):g}" + (f" x {load}" if load < parts else "")
+    x, y = point
     where = f'x="{x - _BOX - 3:.1f}" y="{y + 4:.1f}" text-anchor="end" font-size="11"'
-    return f'<text {where} fill="{_INK}" {_HALO}>{text}</text>'
+    return f'<text {where} fill="{_INK}" {_HALO}>{_words(link, load, parts)}</text>'
+
+
+def _words(link: Link, load: int, parts: int) -> str:
+    return f"{float(network().prices[link]):g}" + (f" x {load}" if load < parts else "")
+
+
+def _first_into(bill: Bill) -> list[Link]:
+    """The link that first enters each region: the end of another one has no room for a text."""
+    first: dict[str, Link] = {}
+    for link in bill.loads:
+        first.setdefault(link[1], link)
+    return list(first.values())
 
 
 def _colour(link: Link) -> str:
