@@ -1,5 +1,6 @@
 """Runs a session at the terminal: Ctrl-C, how it ended, and what to do next."""
 
+import re
 import sys
 import threading
 from collections import Counter
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import EvaluatorError
+from evaluator.objective import Direction
 from evaluator.places import DEFAULT_TASK
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
@@ -33,6 +35,7 @@ from evolve.review.doubts import against_best, held_out_change, overfitted, quar
 from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.run_facts import outcomes_text, proposals
 from evolve.review.scores import (
+    bound_word,
     fresh_text,
     held_out_text,
     held_out_value,
@@ -45,6 +48,7 @@ from evolve.review.table import Tone
 from evolve.review.texts import counted
 from evolve.search.stopping import StopReason, end_text
 
+_FIRST_SENTENCE: Final = re.compile(r".*?[.?](?= |$)")
 _NO_PATCH: Final = {
     "refused: no_patch": "an answer without a patch",
     "refused: empty": "an empty answer",
@@ -63,6 +67,9 @@ def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
     if session.unnoted is not None:
         output.complain(session.unnoted)
     output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
+    if not session.resumed:
+        for line in _describe_task(session):
+            output.say(line)
     config = session.config
     output.say(_describe_models(session))
     place = f"the cluster {config.workers}" if config.cluster else counted(config.processes, "worker")
@@ -174,6 +181,22 @@ def _why_none_succeeded(session: Session) -> str:
     if not archive.programs[0].correct:
         sentence += ". The initial program fails, too: repair it first"
     return sentence
+
+
+def _describe_task(session: Session) -> Iterator[str]:
+    """The first sentence of the task's description; and how good a program can be, if that is known."""
+    if asked := _FIRST_SENTENCE.match(" ".join(session.evaluators.task.description.split())):
+        yield f"Task: {one_line(asked[0], 300)}"
+    initial = session.archive.reader.programs[0]
+    objective, known = initial.objective, initial.best_known
+    limits = []
+    if initial.value_bound is not None:
+        limits.append(f"proven {bound_word(objective)} {value_text(initial.value_bound)}")
+    if known is not None:
+        limits.append(f"best known {value_text(known.value)} ({one_line(known.where_from, 200)})")
+    if limits:
+        smaller = objective.direction is Direction.MINIMISE
+        yield f"{objective.metric}: {'smaller' if smaller else 'larger'} is better; {', '.join(limits)}."
 
 
 def _describe_models(session: Session) -> str:

@@ -251,8 +251,20 @@ def test_a_resumed_run_with_a_wider_limit_is_the_run_that_had_it_from_the_start(
     assert listing(tmp_path, "short")["fingerprint"] == listing(tmp_path, "long")["fingerprint"]
 
 
+@pytest.mark.slow
+def test_a_run_begins_with_what_is_asked_the_bound_and_the_best_known_value(tmp_path: Path) -> None:
+    ran = evolve(tmp_path, "run", "--name", "r", "--task", "erdos_overlap", "--generations", "1")
+    _, asked, limits, *_ = ran.stdout.splitlines()
+    assert asked.startswith("Task: Find a step function that overlaps as little as possible with its complement")
+    assert limits == (
+        "overlap: smaller is better; proven bound 0.379005, best known 0.380870 (Together AI (600 heights), 2026-03)."
+    )
+    assert "Task: " not in evolve(tmp_path, "resume", "r", "--generations", "2").stdout
+
+
 def test_every_command_that_a_run_ends_with_can_be_pasted(tmp_path: Path) -> None:
     ran = evolve(tmp_path, "run", "--name", "two words", "--task", CURVE, "--generations", "3", "--parallel", "1")
+    assert ran.stdout.splitlines()[1] == "Task: Come near a curve that nobody can hit with a polynomial."
     steps = ran.stdout.partition("Next:\n")[2].splitlines()
     commands = [shlex.split(line, comments=True) for line in steps]
     assert {"resume", "lineage", "show", "replay", "export"} <= {command[3] for command in commands}

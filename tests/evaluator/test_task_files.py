@@ -39,6 +39,7 @@ def test_the_text_for_models_is_the_tasks_own_and_never_found_by_its_name(
         "bin_packing",
         "cant_be_late",
         "circle_packing",
+        "cloudcast",
         "erdos_overlap",
         "placement",
         "tours",
