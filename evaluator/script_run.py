@@ -184,7 +184,7 @@ class ScriptRunner:
             result_bytes=self._result_bytes,
             readable=self._script.files,
             listed=(self._folder,),
-            environment={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", **self._environment},
+            environment={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"} | dict(self._environment),
         )
 
     def _read(self, ending: TreeEnding, places: Sequence[str]) -> ScriptRun:

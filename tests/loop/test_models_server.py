@@ -295,13 +295,13 @@ def test_a_daily_limit_ends_the_run_for_resume_to_go_on_with(tmp_path: Path, par
     more = steps(3)
 
     def after_the_refusal(_: Any) -> Behaviour:
-        while "stopping: " not in (tmp_path / "out.txt").read_text():
+        while '"http_status":429' not in (tmp_path / "runs" / "r" / "journal.jsonl").read_text():
             time.sleep(0.01)
         return more()
 
     limit = [step(1), step(2), status(429, retry_after="40000")]
     with OpenAIServer(limit, default=after_the_refusal) as server:
-        config = configure(tmp_path, models=[model(server.url, timeout_s=100.0)], generations=50, parallel=parallel)
+        config = configure(tmp_path, models=[model(server.url)], generations=50, parallel=parallel)
         finish(tmp_path, "run", config, "--name", "r")
         assert 3 <= len(server.requests) <= 2 + parallel
     with opened(tmp_path) as archive:

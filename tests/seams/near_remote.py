@@ -1,6 +1,6 @@
 """A worker in this process: its reports travel as text, and nothing else is between it and the head."""
 
-from evaluator.opening import open_evaluator, require_travelling
+from evaluator.opening import open_evaluator
 from evaluator.program_files import Files
 from evaluator.remote import Reported, WorkerActivity, WorkerState, record
 from evaluator.task import Suite, Task
@@ -10,7 +10,7 @@ class NearRemote:
     """One worker, with a sandbox of its own."""
 
     def __init__(self, task: Task, suite: Suite) -> None:
-        self._worker = require_travelling(open_evaluator(task, suite, workers=2), task)
+        self._worker = open_evaluator(task, suite, workers=2)
         self.level = self._worker.sandbox
 
     def run(self, program: Files, *, avoid: frozenset[str] = frozenset(), only: str | None = None) -> Reported:
