@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 MOST_TERMINALS: Final = 10
-"""With more terminals the program takes minutes; `cuts.py` bounds the cost then."""
+"""With more terminals the program takes minutes; `dual_ascent` bounds the cost then."""
 
 Costs = Sequence[Sequence[int]]
 """The cost of each link, by the numbers of its two regions; not negative, and 0 from a region to itself."""

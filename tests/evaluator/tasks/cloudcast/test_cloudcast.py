@@ -259,6 +259,14 @@ def test_the_bounds_are_marked_as_not_tight() -> None:
         assert "lower bounds, not tight" in (FOLDER / "bounds" / f"{suite}.json").read_text(encoding="utf-8")
 
 
+def test_the_bound_within_gcp_is_reached() -> None:
+    stops = ["us-east1-b", "us-west4-a", "southamerica-east1-a", "europe-west1-b", "europe-north1-a", "asia-east1-a"]
+    line = [f"gcp:{region}" for region in (*stops, "asia-southeast2-a", "australia-southeast1-a")]
+    data = PUBLISHED[2].data
+    routes = {region: [line[: line.index(region) + 1]] * data["parts"] for region in data["destinations"]}
+    assert judged(routes, PUBLISHED[2]).cost == PUBLISHED[2].bound == slow_usd(data, routes)
+
+
 def test_a_bound_is_proven_again_and_one_that_is_too_high_is_refuted() -> None:
     (check,) = TASK.verify("published", [0])
     assert check.holds
