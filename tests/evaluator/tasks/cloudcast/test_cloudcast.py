@@ -361,6 +361,17 @@ def test_a_cheap_tree_misses_every_deadline() -> None:
         assert recipes.seconds_of_tree(data, prices) > data["deadline_s"]
 
 
+def test_the_prompt_says_what_is_known_of_both_suites() -> None:
+    for text in ("US$ 1045.86", "US$ 626.24, of which US$ 618.00 are egress", "less than US$ 620.10 (proven)"):
+        assert text in TASK.prompt_text
+    wide = TASK.suite("wide").instances
+    assert f"less than US$ {float(sum(instance.bound or 0 for instance in wide)):.2f} (proven)" in TASK.prompt_text
+    for key, text in (("gb", "50 to 1200 GB"), ("parts", "4 to 20 parts"), ("destinations", "10 to 25 destinations")):
+        values = [len(data[key]) if key == "destinations" else data[key] for data in (each.data for each in wide)]
+        low, _, high, *_ = text.split()
+        assert int(low) <= min(values) and max(values) <= int(high) and text in TASK.prompt_text
+
+
 def test_other_names_are_of_the_same_clouds_in_the_same_order_and_change_nothing() -> None:
     assert TASK.judge.renamed is not None
     assert TASK.judge.permuted is not None
