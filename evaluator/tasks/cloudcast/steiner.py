@@ -16,7 +16,7 @@ Costs = Sequence[Sequence[int]]
 
 def cheapest_arborescence(costs: Costs, source: int, terminals: Sequence[int]) -> int:
     """The least cost of links that lead from the source to every terminal."""
-    paths = shortest(costs)
+    paths = _shortest(costs)
     regions, whole = range(len(costs)), (1 << len(terminals)) - 1
     to_terminal = [[row[terminal] for row in paths] for terminal in terminals]
     cost: list[list[int]] = [[0] * len(costs)]
@@ -41,7 +41,7 @@ def _split(cost: Sequence[Sequence[int]], subset: int) -> list[int]:
     return best
 
 
-def shortest(costs: Costs) -> list[list[int]]:
+def _shortest(costs: Costs) -> list[list[int]]:
     """The cost of the cheapest path between any two regions (Floyd and Warshall)."""
     paths = [list(row) for row in costs]
     for middle, onward in enumerate(paths):
