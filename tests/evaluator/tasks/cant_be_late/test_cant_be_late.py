@@ -402,6 +402,11 @@ def test_the_suites_are_what_their_description_says() -> None:
     assert jobs["shifted"] == jobs["shifted-holdout"] == [(100, 110, 1), (100, 110, 3)]
 
 
+def test_the_first_sentence_says_what_the_bound_is() -> None:
+    first, _, _ = " ".join(TASK.description.split()).partition(". ")
+    assert first.endswith("the bound is the least cost with foresight")
+
+
 def test_the_prompt_states_the_limits() -> None:
     suite = TASK.suite()
     limits, calls = suite.limits, sum(instance.data["deadline"] for instance in suite.instances)
