@@ -65,7 +65,8 @@ def _distances(task: Task, suite: Suite, results: Sequence[InstanceResult], tota
         return f"All {total} instances succeeded."
     gaps.sort(key=lambda entry: (-entry[0], entry[1].instance))
     optimal = sum(1 for gap, _, _ in gaps if gap == 0)
-    parts = [f"All {total} instances succeeded; {optimal} reach their bound exactly."]
+    reached = "1 reaches its bound" if optimal == 1 else f"{optimal} reach their bound"
+    parts = [f"All {total} instances succeeded; {reached} exactly."]
     far = [entry for entry in gaps[:_SHOWN] if entry[0] > 0]
     if far:
         parts.append("Farthest from the bound:")

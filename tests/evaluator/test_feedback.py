@@ -53,3 +53,5 @@ def test_distances_are_given_on_either_side_of_zero(smallest: Task) -> None:
         "instance 0 (3 items): cost -3, bound -4 (25.0 % above); "
         "instance 2 (4 items): cost 5, bound 4 (25.0 % above)."
     )
+    farther = dataclasses.replace(suite, instances=(*instances[:4], dataclasses.replace(instances[4], bound=-1)))
+    assert feedback(smallest, farther, evaluation).startswith("All 5 instances succeeded; 1 reaches its bound exactly.")

@@ -1,6 +1,7 @@
 """A run on a cluster: its fingerprint and scores, and the workers that joined, with their processes."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ def wait_for_workers(scheduler: str, number: int) -> None:
             while len(await client.workers()) < number:
                 await asyncio.sleep(0.02)
 
-    asyncio.run(asyncio.wait_for(joined(), 60))
+    with ThreadPoolExecutor(1) as thread:  # a test of pages leaves an event loop in the one that calls
+        thread.submit(asyncio.run, asyncio.wait_for(joined(), 60)).result()
 
 
 def hosted(cluster: LocalCluster) -> list[int]:

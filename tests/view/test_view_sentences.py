@@ -89,6 +89,20 @@ def test_held_out_values_stand_on_the_curve_next_to_a_ceiling_of_their_own(
     assert [legend in text for text in (bounded, gap, unbounded)] == [True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [("cant_be_late", "proven, but it may be out of reach"), ("placement", "proven to be the optimum")],
+)
+def test_a_bound_that_is_no_optimum_is_proven_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, task: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--task", task, "--generations", "1", "--name", "one", "--workers", "1"]) == 0
+    assert main(["report", "runs/one", "-o", "report.html"]) == 0
+    (about,) = texts_of(chromium, tmp_path / "report.html", ["run/one/about"])
+    assert f", {words}\n" in about
+
+
 ERROR = "ValueError: no GPU has room for model_24 (67 GB)"
 TRACEBACK = (
     f"Traceback (lines of the program):\n  line 27, in place: raise ValueError(what)\n{ERROR}\non instance 1 of 2"

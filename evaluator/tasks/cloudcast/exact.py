@@ -32,25 +32,15 @@ def least_seconds(instance: Mapping[str, Any]) -> Fraction:
     return round(Fraction(8 * instance["gb"], instance["vms"] * slowest), 2)
 
 
-def egress_bound(instance: Mapping[str, Any]) -> Fraction:
-    """The US$ of egress that no routes are below."""
-    return _cheapest_tree(instance, Fraction(0))
-
-
-def lower_bound(instance: Mapping[str, Any]) -> Fraction:
-    """The US$ that no routes are below."""
-    return _cheapest_tree(instance, instance["vms"] * USD_PER_VM_SECOND * least_seconds(instance))
-
-
 def is_exact(instance: Mapping[str, Any]) -> bool:
     """Whether the cheapest tree itself is found, and not only bounded."""
     return len(instance["destinations"]) <= MOST_TERMINALS
 
 
-def _cheapest_tree(instance: Mapping[str, Any], usd_per_region: Fraction) -> Fraction:
-    """What no tree is below where each region costs that much, and each link its price for the whole volume."""
+def lower_bound(instance: Mapping[str, Any]) -> Fraction:
+    """The US$ that no routes are below."""
     net = network()
-    per_region = int(usd_per_region / _UNIT)  # rounded down
+    per_region = int(instance["vms"] * USD_PER_VM_SECOND * least_seconds(instance) / _UNIT)  # rounded down
     per_price = int(instance["gb"] / _UNIT / UNITS_PER_USD)
     costs = [
         [0 if a == b else price * per_price + per_region for b, price in enumerate(row)]

@@ -1,8 +1,8 @@
 """Makes the suites that have a recipe, and all bounds: `python -m evaluator.tasks.cloudcast.make_suites`.
 
 The files are data that ships with the package, this script is their origin, and a test compares both.
-`suites/published.json` is published data and stays as it is (see its "source"). `exact.py` proves the bounds; none is
-known to be attained.
+`suites/published.json` is published data and stays as it is (see its "source"). `exact.py` proves the bounds. They
+allow for the least time of a configuration, and cheap routes may take longer.
 """
 
 import json

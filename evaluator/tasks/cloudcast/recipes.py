@@ -46,7 +46,7 @@ def wide(rng: random.Random, *, hurried: bool | None = None) -> dict[str, Any]:
         fast, cheap = (seconds_of_tree(configuration, weights) for weights in _weights())
         deadline = math.ceil(fast + (cheap - fast) * Fraction(rng.randint(20, 60), 100))
         if deadline < cheap:
-            return {**configuration, "deadline_s": deadline}
+            return configuration | {"deadline_s": deadline}
     raise AssertionError(f"in {_TREES_DRAWN} configurations the cheap tree is the fast one")
 
 

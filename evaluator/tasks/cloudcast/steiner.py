@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 MOST_TERMINALS: Final = 10
-"""With more terminals the program takes minutes; `cuts.py` bounds the cost then."""
+"""With more terminals the program takes minutes; `dual_ascent` bounds the cost then."""
 
 Costs = Sequence[Sequence[int]]
 """The cost of each link, by the numbers of its two regions; not negative, and 0 from a region to itself."""
@@ -16,7 +16,7 @@ Costs = Sequence[Sequence[int]]
 
 def cheapest_arborescence(costs: Costs, source: int, terminals: Sequence[int]) -> int:
     """The least cost of links that lead from the source to every terminal."""
-    paths = shortest(costs)
+    paths = _shortest(costs)
     regions, whole = range(len(costs)), (1 << len(terminals)) - 1
     to_terminal = [[row[terminal] for row in paths] for terminal in terminals]
     cost: list[list[int]] = [[0] * len(costs)]
@@ -41,7 +41,7 @@ def _split(cost: Sequence[Sequence[int]], subset: int) -> list[int]:
     return best
 
 
-def shortest(costs: Costs) -> list[list[int]]:
+def _shortest(costs: Costs) -> list[list[int]]:
     """The cost of the cheapest path between any two regions (Floyd and Warshall)."""
     paths = [list(row) for row in costs]
     for middle, onward in enumerate(paths):

@@ -64,6 +64,6 @@ function runFacts(run, live) {
   return facts([
     ["task / suite", `${run.task} / ${run.suite}`], ["scores", `${run.objective.metric}, ${run.objective.direction}${run.objective.unit ? `, in ${run.objective.unit}` : ""}`], ["seed", String(run.seed)],
     ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", run.state.text], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : live ? "not computed on a live page; evolve list RUN --json prints it" : null],
-    ["sandbox", believed.sandbox], ["evaluator version", believed.evaluator_version], ["bound", run.bound ? `${run.bound.value}, ${run.bound.proven ? "proven" : "not proven"}` : "none known"],
+    ["sandbox", believed.sandbox], ["evaluator version", believed.evaluator_version], ["bound", run.bound ? `${run.bound.value}, ${run.bound.proven ? "proven to be the optimum" : "proven, but it may be out of reach"}` : "none known"],
     ["best known", run.best_known ? `${run.best_known.value}${run.best_known.where_from ? `, ${run.best_known.where_from}` : ""}` : null], ["self-judged", run.self_judged ? "⚠ yes: the program shares the scoring process" : "no"]]);
 }

@@ -402,6 +402,18 @@ def test_the_suites_are_what_their_description_says() -> None:
     assert jobs["shifted"] == jobs["shifted-holdout"] == [(100, 110, 1), (100, 110, 3)]
 
 
+def test_the_first_sentence_says_what_the_bound_is() -> None:
+    first, _, _ = " ".join(TASK.description.split()).partition(". ")
+    assert first.endswith("the bound is the least cost with foresight")
+
+
+def test_the_prompt_states_the_limits() -> None:
+    suite = TASK.suite()
+    limits, calls = suite.limits, sum(instance.data["deadline"] for instance in suite.instances)
+    stated = f"Each trace has {limits.cpu_per_instance_s:g} s of CPU, and all 60 share {limits.cpu_total_s:g} s"
+    assert f"{stated}: up to {calls:,} calls in `single`." in TASK.prompt_text
+
+
 @pytest.mark.parametrize("suite", sorted(RECIPES))
 def test_a_fresh_instance_is_valid_for_the_recipe(suite: str) -> None:
     first, again = [draw_instance(random.Random(5), suite) for _ in range(2)]
