@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from typing import Any, Protocol, TypeVar
 
 from evolve.core.completion import CallFailed
@@ -116,7 +116,8 @@ class ThreadExecutor:
         self._cancel = cancel
         self._asking = ThreadPoolExecutor(asking, thread_name_prefix="ask")
         self._evaluating = ThreadPoolExecutor(evaluating, thread_name_prefix="evaluate")
-        self._arrived: SimpleQueue[Ended | _Posted] = SimpleQueue()
+        # No SimpleQueue: its `get` waits for ever once a signal's handler has run past the end of the timeout.
+        self._arrived: Queue[Ended | _Posted] = Queue()
         self._taken: list[Ended | _Posted] = []  # out of the queue, in order; they stay if an action raises
         self._lock = threading.Lock()
         self._unsettled: set[Future[Any]] = set()  # of what was posted and has no outcome yet

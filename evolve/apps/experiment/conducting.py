@@ -92,7 +92,7 @@ class Conductor:
         self._at_once = at_once
         self._confined = confined
         self._under_way: dict[str, subprocess.Popen[bytes]] = {}
-        self._messages: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self._messages: queue.Queue[Heard] = queue.Queue()  # as in `ThreadExecutor`
         self._stopping = False
 
     def heard(self) -> Iterator[Heard]:
